@@ -45,7 +45,8 @@ CANCELLED = ("slurm.cancelled", None, 40.0, {"what": "JOB"})
     ],
 )
 def test_course_of_a_process(rows, course):
-    assert lives_of(*rows).courses()[1] == course
+    lives = lives_of(*rows)
+    assert lives.processes[1].course(lives.job) == course
 
 
 def test_launcher_that_names_a_rank_is_not_heard_as_that_rank():

@@ -22,6 +22,7 @@ from logdoctor.model.answer import (
     Evidence,
     Finding,
     FirstMover,
+    Ground,
     HostClock,
     JobSummary,
     MadeBy,
@@ -40,7 +41,6 @@ from logdoctor.model.answer import (
     Suspect,
     SymptomSeen,
     Verdict,
-    Why,
 )
 from logdoctor.model.claims import CLAIMS, Claim, ClaimName
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
@@ -108,6 +108,7 @@ __all__ = [
     "Finding",
     "FirstMover",
     "Following",
+    "Ground",
     "HostClock",
     "InputError",
     "InputRead",
@@ -156,7 +157,6 @@ __all__ = [
     "Verdict",
     "Where",
     "Who",
-    "Why",
     "Words",
     "pack_words",
     "unread",

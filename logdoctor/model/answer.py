@@ -26,7 +26,7 @@ CALM: tuple[Verdict, ...] = ("finished", "no-end-seen", "nothing-to-judge")
 """Verdicts without a failure."""
 
 Scope = Literal["one", "some", "all", "nobody", "not-told"]
-Why = Literal[
+Ground = Literal[
     "", "own-mouth", "named", "first-end", "odd-one-out", "other-side", "ordered", "all-alike", "only-reports"
 ]
 """The ground on which somebody is named, or the reason why nobody is."""
@@ -70,7 +70,7 @@ class Culprit(Struct, frozen=True):
     pids: tuple[Count, ...] = ()
     first: FirstMover | None = None
     reporters: Reporters = Reporters()
-    why: Why = ""
+    why: Ground = ""
     probably: bool = False
     """True if a name is only likely to be of the process."""
 

@@ -18,7 +18,6 @@ Action = Literal["stop", "retry", "exclude", "none"]
 Do = Literal["requeue", "requeue-without-host", "resubmit-with-changes", "fix-first", "do-nothing", "investigate"]
 """The decision after a failure, see `Decision.do`."""
 
-
 Strength = Literal["proof", "strong", "likely", "hint"]
 
 Role = Literal["cause", "symptom", "fallback", "benign"]

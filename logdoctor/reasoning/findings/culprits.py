@@ -1,6 +1,6 @@
 """Culprits of findings, named here and nowhere else.
 
-Somebody is named on one of four grounds, and `Culprit.why` says which:
+Somebody is named on one of five grounds, and `Culprit.why` says which:
 
 - ``own-mouth``: the failure took place inside the process that tells it
 - ``named``: a line names the process, host or device
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from logdoctor.model import Culprit, Reporters, Rule, Scope, Value, Why
+from logdoctor.model import Culprit, Ground, Reporters, Rule, Scope, Value
 from logdoctor.reasoning.findings.conditions import MatchLists
 from logdoctor.reasoning.findings.first_mover import find_first
 from logdoctor.reasoning.findings.speakers import Speakers, captured_hosts, captured_ranks, numbers, short_hosts, texts
@@ -83,7 +83,7 @@ def _is_everybody(ranks: Sequence[int], state: JobState) -> bool:
     return len(ranks) > 1 and len(ranks) >= state.places.min_world_size
 
 
-def _reason(rule: Rule, speakers: Speakers) -> Why:
+def _reason(rule: Rule, speakers: Speakers) -> Ground:
     decisive = speakers.records[0]
     if decisive.format == "ledger":
         return "first-end" if decisive.kind.endswith("first_death") else "odd-one-out"
@@ -112,7 +112,7 @@ def blame_matches(culprit: Culprit, matches: Sequence[Match], state: JobState) -
         hosts = tuple(dict.fromkeys(h for e in named if (h := state.places.host_of(e))))
     count = max(len(ranks), len(hosts))
     scope: Scope = "some" if count > 1 else "one" if count or culprit.gpus or culprit.peers else "not-told"
-    why: Why = "named" if count else culprit.why
+    why: Ground = "named" if count else culprit.why
     reporters = tuple(rank for rank in culprit.reporters.ranks if rank not in ranks)
     culprit = replace(culprit, scope=scope, why=why, probably=False, reporters=Reporters(reporters, len(reporters)))
     return replace(culprit, ranks=ranks[:MOST_NAMED], hosts=hosts[:MOST_NAMED])

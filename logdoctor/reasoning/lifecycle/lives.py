@@ -316,12 +316,6 @@ class Lives:
         lives = (*self.processes.values(), self.program, self.job)
         return bool(self.job.orders) or any(life.course(self.job) == "failed" for life in lives)
 
-    @property
-    def ended_well(self) -> bool:
-        """Return whether a good end was seen and nothing went wrong after it."""
-        ends = (self.program.well, self.job.well, self.final_step, self.result, self.roll_call.complete)
-        return any(end is not None for end in ends)
-
     def with_alarm(self) -> set[Key]:
         """Return the processes that printed a failure."""
         return {key for key, life in self.processes.items() if life.alarm is not None}
@@ -348,10 +342,6 @@ class Lives:
         hosts = self.places.host_of(earlier), self.places.host_of(later)
         seconds, doubt = self.clocks.seconds(earlier, later, hosts)
         return seconds is not None and seconds > doubt
-
-    def courses(self) -> dict[Key, Course]:
-        """Return how each process lived."""
-        return {key: life.course(self.job) for key, life in self.processes.items()}
 
 
 def waited(record: Record) -> bool:
