@@ -35,8 +35,8 @@ CALLS_OF_DATA = ("__getitem__", "collate", "dataset", "dataloader")
 """Parts of frames that read the user's data."""
 WRONG_VALUES = ("KeyError", "IndexError", "ValueError", "UnicodeDecodeError", "JSONDecodeError")
 """Exceptions that a wrong sample or batch raises."""
-WITH_FRAME: tuple[Who, ...] = ("your code", "your data", "your settings")
-"""Owners to whom a frame of their own code is shown."""
+WITH_FRAME: tuple[Who, ...] = ("your code", "your data")
+"""Owners to whom a frame of their own code is shown. A setting is seldom made where it fails."""
 CRASHES = ("process crashes",)
 """Failure classes whose traceback is that of the parent, which only waits for the process."""
 NATIVE_SOURCES = (".pyx", ".pxi", ".c", ".cpp")
@@ -90,7 +90,7 @@ def _by_frame(record: Record, words: Catalogue) -> tuple[Who, str]:
     package = find_package(str(record.fields.get("package", "")))
     if _reads_data(record) or (package and package.owner == "your data"):
         return "your data", words("owner.why.data")
-    if package and package.owner in WITH_FRAME:
+    if package and package.owner in ("your data", "your settings"):
         return package.owner, words("owner.why.called", package=package.package)
     if name := _package(record):
         return "your code", words("owner.why.called", package=name)
