@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
 from failing_job import diagnose_log
 from msgspec.structs import replace
 from render_diagnoses import OOM
 
+import logdoctor
 from logdoctor.model import Diagnosis, Evidence, Line, Run, SymptomSeen
+from logdoctor.model.answer import Part
+from logdoctor.render import render
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.report import report
 
@@ -67,3 +75,18 @@ def test_lines_that_differ_in_their_numbers_only_are_shown_three_times(knowledge
     diagnosis = diagnose_log("".join(f"{check.format(thread)}\n" for thread in range(9)), knowledge)
     assert diagnosis.causes[0].signature == "cuda.device-assert"
     assert len(diagnosis.causes[0].evidence) == 3
+
+
+STYLES = sorted(Path(logdoctor.__file__).parent.rglob("*.css"))
+
+
+@pytest.mark.parametrize("style", STYLES, ids=lambda path: path.name)
+def test_no_colour_of_a_style_is_defined_twice(style):
+    for block in re.findall(r"\{([^{}]*)\}", style.read_text("utf-8")):
+        names = re.findall(r"(--[\w-]+):", block)
+        assert len(names) == len(set(names)), block
+
+
+def test_verdict_of_a_page_is_no_part_of_a_rank():
+    classes = re.search(r'<body class="([^"]*)"', render(OOM, "html"))[1].split()
+    assert {*classes}.isdisjoint(get_args(Part))
