@@ -36,7 +36,7 @@ def test_api_calls_make_no_events():
 
 def test_the_end_of_a_communicator_is_information():
     record = read_record(HEAD + "NCCL INFO comm 0x55a0 rank 3 nranks 16 cudaDev 3 busId 1a000 - Abort COMPLETE")
-    assert (record.kind, record.level, record.fields["how"]) == ("nccl.comm_end", "info", "Abort")
+    assert (record.kind, record.level, record.fields["how"]) == ("nccl.comm_closed", "info", "Abort")
 
 
 def test_the_report_of_ras_names_communicator_and_rank():

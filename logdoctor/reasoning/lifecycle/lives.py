@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct, field
@@ -171,6 +171,8 @@ class Lives:
         self.good_ends: deque[Record] = deque(maxlen=MAX_GOOD_ENDS)
         """Last reports of a program or a batch system that it ended well."""
         self.counters = Counters()
+        self.closings: dict[str, dict[Hashable, Record]] = {}
+        """Last closing of each library since the last step, by its kind and by the process, None for the program."""
         self.job_failed: Record | None = None
         """Last report of a batch system that a job failed."""
         self.records = 0
@@ -259,6 +261,8 @@ class Lives:
             self._any_ended = True  # results after that come from another program
         if mark == "works":
             self._read_work(of, record, life)
+        elif mark == "closes":
+            self._read_closing(of, record)
         elif mark == "starts" and of == "program":
             self.roll_call.begin(record)
         elif mark in ("ends well", "is ended", "fails", "gives up") and not is_place(record):
@@ -275,11 +279,17 @@ class Lives:
             self.job.work.add(record)
             self.first_step = self.first_step or record
             self.final_step = record if is_final(record) else None
+            self.closings.clear()
             self.counters.observe(record)
         elif of == "program":
             self.result = None if self._any_ended else record
         else:
             self.roll_call.add(record, over=self._any_ended)
+
+    def _read_closing(self, of: str, record: Record) -> None:
+        closed = self.closings.setdefault(record.kind, {})
+        if len(closed) < MAX_LIVES:
+            closed[None if of == "program" else (key_of(record), record.fields.get("group_rank"))] = record
 
     def _add_work(self, key: Key, life: Lifecycle) -> None:
         if life is self._others:
@@ -292,6 +302,7 @@ class Lives:
     def _begin_attempt(self, start: Record) -> None:
         self._spans = self.attempts.spans
         self.counters.begin_attempt()
+        self.closings.clear()
         for life in (*self.processes.values(), self.program, self.job):
             life.begin_attempt(start.order)
 
