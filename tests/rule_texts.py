@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from logdoctor.model import StepWords, Words, pack_words
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.loading import load
 
@@ -20,6 +21,11 @@ symptoms:
 examples: [{log: 'FATAL licence server hydra did not answer'}]
 near_misses: [{is: healthy, log: 'licence server hydra answered'}]
 """
+
+
+def packed_words(title: str, cause: str, *steps: str) -> bytes:
+    """Return English words without further forms, as a rule holds them."""
+    return pack_words((("en", Words((title,), (cause,), tuple(StepWords((step,)) for step in steps))),))
 
 
 def rule_file(folder: Path, rule_id: str, text: str = LICENCE, *changes: tuple[str, str]) -> Path:
