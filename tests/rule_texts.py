@@ -11,8 +11,8 @@ from logdoctor.ruleset.loading import load
 BOOK = load([shipped_rules()])
 """The shipped rules with their examples.  They are read once, because that takes a second."""
 LICENCE = """\
-title: The licence server {server|of the site} is gone
-cause: The licence server {server|of the site} did not answer.
+title: ['The licence server {server} is gone', A licence server is gone]
+cause: ['The licence server {server} did not answer.', A licence server did not answer.]
 action: retry
 remedy: ['Start it again']
 references: ['https://example.org/licences']

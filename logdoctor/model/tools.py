@@ -27,7 +27,10 @@ TOOLS: Mapping[str, Mapping[str, str]] = {
     },
     "mpi": {"openmpi": "openmpi", "mpich": "mpich", "msmpi": "msmpi", "poe": "poe"},
 }
-"""For each kind of tool: format -> tool, the most telling format first. ``mpich`` stands for Intel MPI and MVAPICH too."""
+"""For each kind of tool: format -> tool, the most telling format first.
+
+``mpich`` stands for Intel MPI and MVAPICH too.
+"""
 
 Tools = Mapping[str, Collection[str]]
 """Kind of tool -> the tools that the job uses. A kind without a tool is not known."""

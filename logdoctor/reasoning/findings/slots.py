@@ -66,8 +66,14 @@ class FindingValues(Mapping[str, Value]):
 
     def _of_culprit(self, name: str, state: JobState) -> Value:
         culprit = culprit_of(self._finding, state)
-        values = {"rank": culprit.ranks, "host": culprit.hosts, "pid": culprit.pids, "gpu": culprit.gpus}[name]
-        return values[0] if len(values) == 1 else ()
+        table: dict[str, Value] = {
+            "rank": culprit.ranks,
+            "host": culprit.hosts,
+            "pid": culprit.pids,
+            "gpu": culprit.gpus,
+        }
+        values = table[name]
+        return values if isinstance(values, tuple) and len(values) == 1 else ()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._finding.values)

@@ -113,6 +113,15 @@ def needed_slots(template: str) -> Iterator[str]:
             at = _closing_brace(template, opening.end()) + 1
 
 
+def find_old_slots(template: str) -> Iterator[str]:
+    """Yield ``{name|`` and ``{name?|`` for each slot with other words for an unknown value."""
+    for opening in OPEN.finditer(template):
+        words = template[opening.end() : _closing_brace(template, opening.end())]
+        has_other_words = opening[2] == "?" and _split_alternatives(words)[1] and not opening[1].startswith("claim.")
+        if opening[2] == "|" or has_other_words:
+            yield f"{{{opening[1]}{'?' if has_other_words else ''}|…}}"
+
+
 def fill(template: str, values: Values, cut: _Cut | None = None) -> str:
     """Replace the slots of a form.
 
