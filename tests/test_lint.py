@@ -78,7 +78,7 @@ def test_words_for_an_unknown_value_may_differ_inside_a_command(tmp_path):
 
 
 def test_every_code_has_a_severity_and_a_meaning():
-    assert all(severity in ("error", "warning") and meaning for severity, meaning in CODES.values())
+    assert all(severity in ("error", "warning", "note") and meaning for severity, meaning in CODES.values())
 
 
 def test_signature_that_the_table_of_the_folder_lacks_is_an_error_with_the_line_to_add(tmp_path):
