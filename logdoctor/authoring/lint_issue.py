@@ -60,8 +60,7 @@ class RuleSource(Struct, frozen=True):
 
     def issue(self, code: str, part: Path, what: str, why: str = "", help: str = "") -> LintIssue:
         """Return an issue at the line of ``part``, for example ``("symptoms", "gone", "text")``."""
-        where = f"{self.rule.path}:{self.document.line(part)}"
-        return LintIssue(code, self.rule.id, what, where, why, help)
+        return LintIssue(code, self.rule.id, what, self.document.where(part), why, help)
 
     def ignored(self) -> dict[str, str]:
         """Return code -> reason of the rule's ``lint: {ignore: {code: reason}}``."""
