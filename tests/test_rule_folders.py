@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rule_texts import LICENCE, rule_file
 
+from logdoctor.authoring.lint import lint
 from logdoctor.ruleset.loading import Ruleset, read
 
 SIGNATURE = "action: retry"
@@ -60,3 +61,55 @@ def test_variant_of_a_shipped_signature_can_stand_in_a_folder_of_its_own(tmp_pat
         ("net.dns", "net.dns"),
         ("net.dns-of-our-site", "net.dns"),
     ]
+
+
+CHINESE = "{title: 许可证服务器无应答, cause: 许可证服务器没有应答。, remedy: [重新提交]}"
+
+
+def translate(folder: Path, text: str) -> None:
+    path = folder / "i18n" / "zh" / "site.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_translations_of_a_family_stand_in_one_file(tmp_path):
+    write(tmp_path, "site/licence/rule")
+    translate(tmp_path, f"site.licence: {CHINESE}\n")
+    (rule,) = read([tmp_path]).rules
+    assert rule.say("zh").title == "许可证服务器无应答"
+    assert rule.say("en").title.startswith("The licence server")
+
+
+def test_rule_without_a_translation_speaks_english_and_is_counted(tmp_path):
+    write(tmp_path, "site/licence/rule")
+    write(tmp_path, "site/printer", ("licence server", "printer"))
+    translate(tmp_path, f"site.licence: {CHINESE}\n")
+    assert read([tmp_path]).rules[1].say("zh").title.startswith("The printer")
+    assert lint([tmp_path]).untranslated == {"zh": 1}
+
+
+def test_faults_of_translations_name_their_file_and_line(tmp_path):
+    write(tmp_path, "site/licence/rule")
+    missing = "site.licence:\n  title: 许可证\n  remedy: [重新提交]\n"
+    translate(tmp_path, f"{missing}site.nosuch: {CHINESE}\nsite.printer: 打印机\n")
+    file = f"{tmp_path}/i18n/zh/site.yaml"
+    assert [(fault.what, fault.where) for fault in read([tmp_path]).faults] == [
+        ("there is no rule 'site.nosuch' in this folder", f"{file}:4"),
+        ("there is no rule 'site.printer' in this folder", f"{file}:5"),
+        ("the language 'zh' lacks 'cause'", f"{file}:1"),
+    ]
+
+
+def test_lint_compares_translations_and_names_their_file_and_line(tmp_path):
+    write(tmp_path, "site/licence/rule")
+    translate(tmp_path, "site.licence:\n  title: 许可证\n  cause: 无应答\n  remedy:\n    - 执行 `lmstat`\n")
+    (issue,) = lint([tmp_path]).issues
+    assert (issue.code, issue.where) == ("translation", f"{tmp_path}/i18n/zh/site.yaml:5")
+
+
+def test_unreadable_translations_leave_the_rules_in_english(tmp_path):
+    write(tmp_path, "site/licence/rule")
+    translate(tmp_path, "site.licence: [unclosed\n")
+    book = read([tmp_path])
+    assert [rule.id for rule in book.rules] == ["site.licence"]
+    assert ["i18n/zh/site.yaml:" in fault.where for fault in book.faults] == [True]

@@ -37,9 +37,9 @@ LOGS = {
 def test_a_draft_has_no_fault_but_the_words_to_be_written(tmp_path):
     for name, log in LOGS.items():
         rule_file(tmp_path, f"site.{name.replace(' ', '-')}", draft("site.torus", log, {}).text)
-    count, issues = lint([tmp_path])
-    assert count == len(LOGS)
-    assert [str(r) for r in issues if r.code != "todo"] == []
+    result = lint([tmp_path])
+    assert result.count == len(LOGS)
+    assert [str(r) for r in result.issues if r.code != "todo"] == []
 
 
 @given(st.text(min_size=1, max_size=60))
