@@ -63,6 +63,43 @@ def test_variant_of_a_shipped_signature_can_stand_in_a_folder_of_its_own(tmp_pat
     ]
 
 
+STEPS = "remedy: ['Start it again']\n"
+PAGES = "references: ['https://example.org/licences']\n"
+
+
+def test_variant_takes_what_it_lacks_from_the_rule_of_its_signature(tmp_path):
+    write(tmp_path, "site/licence/rule", (STEPS, f"{STEPS}failure_class: not set up\n"))
+    write(tmp_path, "site/licence/late", (STEPS, ""), (PAGES, ""))
+    variant, base = read([tmp_path]).rules
+    assert (variant.id, variant.failure_class) == ("site.late", "not set up")
+    assert variant.references == base.references == ("https://example.org/licences",)
+    assert variant.say("en").remedy == base.say("en").remedy == ("Start it again",)
+
+
+def test_own_parts_of_a_variant_stay(tmp_path):
+    write(tmp_path, "site/licence/rule")
+    write(tmp_path, "site/licence/late", ("Start it again", "Wait"))
+    assert read([tmp_path]).rules[0].say("en").remedy == ("Wait",)
+
+
+def test_rule_without_steps_whose_signature_has_none_is_a_fault(tmp_path):
+    write(tmp_path, "site/licence/late", (STEPS, ""))
+    assert [fault.what for fault in read([tmp_path]).faults] == ["'remedy' is missing or empty"]
+
+
+def test_fault_in_what_variants_take_is_told_once_where_it_is(tmp_path):
+    write(tmp_path, "site/licence/rule", (STEPS, "remedy: [{a: b}]\n"))
+    write(tmp_path, "site/licence/late", (STEPS, ""))
+    write(tmp_path, "site/licence/later", (STEPS, ""))
+    assert [fault.where for fault in read([tmp_path]).faults] == [f"{tmp_path}/site/licence/rule.yaml:4"]
+
+
+def test_lint_issue_of_what_variants_take_is_told_once(tmp_path):
+    write(tmp_path, "site/licence/rule", ("Start it again", "TODO"))
+    write(tmp_path, "site/licence/late", (STEPS, ""))
+    assert [issue.rule for issue in lint([tmp_path]).issues if issue.code == "todo"] == ["site.licence"]
+
+
 CHINESE = "{title: 许可证服务器无应答, cause: 许可证服务器没有应答。, remedy: [重新提交]}"
 
 
@@ -113,3 +150,11 @@ def test_unreadable_translations_leave_the_rules_in_english(tmp_path):
     book = read([tmp_path])
     assert [rule.id for rule in book.rules] == ["site.licence"]
     assert ["i18n/zh/site.yaml:" in fault.where for fault in book.faults] == [True]
+
+
+def test_translated_steps_of_a_variant_are_those_of_its_base_as_in_english(tmp_path):
+    write(tmp_path, "site/licence/rule")
+    write(tmp_path, "site/licence/late", (STEPS, ""))
+    translate(tmp_path, f"site.licence: {CHINESE}\nsite.late: {{title: 许可证, cause: 太晚}}\n")
+    variant = read([tmp_path]).rule("site.late")
+    assert (variant.say("zh").title, variant.say("zh").remedy) == ("许可证", ("重新提交",))

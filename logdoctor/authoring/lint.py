@@ -46,10 +46,13 @@ def lint(folders: Sequence[Path], only: Sequence[str] = ()) -> LintResult:
     loaded = {r.id for r in knowledge.rules}
     sources = [RuleSource(r, book.documents[r.id]) for r in book.rules if r.id in loaded]
     chosen = [s for s in sources if not only or s.rule.id in only or s.rule.signature in only]
-    issues = [*map(_faulty, knowledge.faults), *(i for s in chosen for i in _check_rule(s, knowledge))]
+    bases_last = sorted(chosen, key=lambda s: s.rule.id == s.rule.signature)
+    issues = [*map(_faulty, knowledge.faults), *(i for s in bases_last for i in _check_rule(s, knowledge))]
     if not any(SIGNATURES in fault.where for fault in book.faults):  # a faulty table lacks the lines after its fault
         issues += [i for s in chosen for i in check_signature(s, folders, book.signatures)]
-    return LintResult(len(chosen), sorted(_not_ignored(issues, chosen), key=_place), _untranslated(chosen, folders))
+    # what variants take from their base is told once, as an issue of the base
+    distinct = {(i.code, i.where, i.what): i for i in _not_ignored(issues, chosen)}
+    return LintResult(len(chosen), sorted(distinct.values(), key=_place), _untranslated(chosen, folders))
 
 
 def _untranslated(sources: Iterable[RuleSource], folders: Sequence[Path]) -> dict[str, int]:
