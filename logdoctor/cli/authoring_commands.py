@@ -142,12 +142,13 @@ def new(
         str | None, typer.Option("--line", help="The failing line itself; without both, standard input.")
     ] = None,
     rules: Annotated[
-        Path | None, typer.Option("--rules", help="The folder to write to: FOLDER/family/name.yaml.", file_okay=False)
+        Path | None,
+        typer.Option("--rules", help="The folder to write to: FOLDER/family/name/rule.yaml.", file_okay=False),
     ] = None,
     signature: Annotated[str, typer.Option("--signature", help="Of which signature this is a variant.")] = "",
 ) -> None:
     """Begin a rule from a log line: everything that can be known is filled in, the words are left to you (TODO)."""
-    from logdoctor.authoring.drafting import ID, draft, lines_at
+    from logdoctor.authoring.drafting import ID, draft, lines_at, place_of
     from logdoctor.ruleset.loading import read
 
     if not ID.fullmatch(name):
@@ -155,7 +156,7 @@ def new(
     if place and line:
         raise typer.BadParameter("give --from or --line, not both", param_hint="--line")
     home = rules or _own_folder()
-    file = home.joinpath(*name.split(".")).with_suffix(".yaml")
+    file = home / place_of(name, signature)
     if file.exists():
         raise typer.BadParameter(f"{file} is there already; choose another id, or edit it", param_hint="ID")
     with report_errors():

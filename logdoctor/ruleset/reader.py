@@ -18,7 +18,7 @@ from logdoctor.ruleset.tables import ACTIONS, read_claim
 
 KEYS = (
     "title cause action remedy references symptoms when because examples near_misses text "
-    "signature failure_class claims unless role strength culprit outlived lint"
+    "signature failure_class claims unless role strength evidence culprit outlived lint"
 ).split()
 REQUIRED = "title cause remedy references symptoms examples near_misses".split()
 HEALTHY = "healthy"
@@ -63,6 +63,7 @@ def read_rule(document: Document, file: RuleFile, faults: Faults) -> Rule | None
         packed_words=pack_words((("en", _words(data, (), faults)), *_translations(data.get("text"), faults))),
         symptoms=symptoms,
         when=when,
+        evidence=_text(data, "evidence", faults),
         culprit=_culprit(data.get("culprit"), faults),
         outlived=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults),
         claims=_claims(data.get("claims"), faults),
