@@ -20,7 +20,7 @@ Rules = Annotated[
     typer.Option("--rules", help="A folder of your own rules, added to ours.", exists=True, file_okay=False),
 ]
 Format = Annotated[
-    str | None, typer.Option("--format", "-f", help="terminal (default), json, markdown, jira, html or sarif.")
+    str | None, typer.Option("--format", "-f", help="text (default), json, markdown, jira, html or sarif.")
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.", dir_okay=False)]
 Lang = Annotated[str | None, typer.Option("--lang", help="Language of the report: en or zh (default: by the locale).")]

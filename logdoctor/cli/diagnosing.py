@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,23 +45,21 @@ def diagnose(
 
     refuse_overwriting(output, paths)
     settings = read_settings()
-    chosen_format = format or settings.format or "terminal"
+    chosen_format = format or settings.format or "text"
     if chosen_format not in FORMATS:
         raise wrong_usage(f"'{chosen_format}' is none of {', '.join(FORMATS)}", "--format")
-    if why and (quiet or format not in (None, "terminal")):
+    if why and (quiet or format not in (None, "text")):
         raise wrong_usage("it is text for a terminal", "--why")
-    chosen_format = "terminal" if why else chosen_format
+    chosen_format = "text" if why else chosen_format
     language = language_of(lang, settings.lang)
-    start = time.perf_counter()
     own = [*settings.rules, *(rules or [])]
     options = {"hung": hung, "lang": language, "model": model, "baseline": baseline, "follow_links": follow_links}
     diagnosis = diagnose_paths(paths, chosen_format, rules=own, **options)
-    elapsed = time.perf_counter() - start
     redacted = redact_to_share(diagnosis, chosen_format, redact, redact_map)
     if why:
         write_text_to(render_why(redacted, language, _width()), output, marks=True)
     else:
-        write(redacted, chosen_format, output, language, quiet=quiet, elapsed=elapsed)
+        write(redacted, chosen_format, output, language, quiet=quiet)
     raise_exit_code(diagnosis, paths, by_verdict=exit_code)
 
 
@@ -180,18 +177,20 @@ def write(
     lang: str,
     *,
     quiet: bool = False,
-    elapsed: float | None = None,
 ) -> None:
     """Write the report to the file ``output``, or to standard output."""
     from logdoctor.render import render
 
-    terminal = format == "terminal" and output is None
-    color = terminal and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    width = _width() if sys.stdout.isatty() else 100
-    text = render(
-        diagnosis, format, lang=lang, color=color, width=width, quiet=quiet, elapsed=elapsed if terminal else None
+    color = (
+        format == "text"
+        and output is None
+        and sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
     )
-    write_text_to(text, output, marks=format == "terminal")
+    width = _width() if sys.stdout.isatty() else 80
+    text = render(diagnosis, format, lang=lang, color=color, width=width, quiet=quiet)
+    write_text_to(text, output, marks=format == "text")
 
 
 def write_text_to(text: str, output: Path | None, *, marks: bool) -> None:
@@ -223,7 +222,7 @@ def _width() -> int:
     try:
         return max(40, min(os.get_terminal_size().columns, 120))
     except OSError:
-        return 100
+        return 80
 
 
 def language_of(*choices: str | None) -> str:

@@ -45,6 +45,6 @@ def report(
     own = [*settings.rules, *(rules or [])]
     diagnosis = diagnose_paths(paths, "html", rules=own, hung=hung, lang=language, model=model, baseline=baseline)
     write(redact_to_share(diagnosis, "html", redact, redact_map), "html", output, language)
-    write(diagnosis, "terminal", None, language, quiet=True)
+    write(diagnosis, "text", None, language, quiet=True)
     typer.echo(str(output), err=True)
     raise_exit_code(diagnosis, paths, by_verdict=exit_code)
