@@ -8,6 +8,7 @@ from functools import partial
 from msgspec import Struct
 
 from logdoctor.model import Step, StepWords, Value, Words
+from logdoctor.model.chinese import space_chinese
 from logdoctor.model.tools import TOOLS, Tools
 from logdoctor.pack.regexes import later
 
@@ -133,7 +134,9 @@ def fill(template: str, values: Values, cut: _Cut | None = None) -> str:
     interpreted.
     """
     text = _fill_parts(template, values, cut or _cut_end)
-    begins = template.startswith("{") and text.startswith("rank") and not _CHINESE.search(template)
+    if _CHINESE.search(template):
+        return space_chinese(text)
+    begins = template.startswith("{") and text.startswith("rank")
     return f"R{text[1:]}" if begins else text
 
 
