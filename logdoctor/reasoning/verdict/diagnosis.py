@@ -8,18 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Record, Refutation, Step, SymptomSeen
+from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Record, Refutation, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
 from logdoctor.reasoning.causality.claims import Checked, is_decisive
 from logdoctor.reasoning.causality.roots import Explained, Ranking
+from logdoctor.reasoning.findings.culprit_details import culprit_of, measured_values
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
-from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
+from logdoctor.reasoning.findings.slots import FindingValues
+from logdoctor.reasoning.findings.wording import fill_title, fill_words
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
-from logdoctor.reasoning.verdict.culprit import culprit_of, measured_values
 from logdoctor.reasoning.verdict.owner import owner_of
 
 _SourceText = tuple[tuple[int | None, str | None], str]
@@ -48,7 +49,8 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     rule = finding.rule
     checks = ranking.checked.get(rule.id, ())
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
-    texts = fill_words(rule.say(words.lang), FindingValues(finding, words.lang, confirmed=confirmed))
+    slots = FindingValues(finding, words.lang, state, confirmed=confirmed)
+    texts = fill_words(rule.say(words.lang), slots, state.tools)
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
     explained = [e.finding for e in ranking.explained if e.by is finding]
@@ -63,7 +65,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         by="classifier" if preferred else "rule",
         culprit=culprit,
         action=rule.action,
-        steps=tuple(map(Step, texts.remedy)),
+        steps=texts.steps,
         references=rule.references,
         evidence=(
             *_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
@@ -149,7 +151,9 @@ def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple
     return tuple(
         SymptomSeen(
             signature=e.finding.rule.signature,
-            title=fill(e.finding.rule.say(words.lang).title, FindingValues(e.finding, words.lang, e.by)),
+            title=fill_title(
+                e.finding.rule.say(words.lang).title, FindingValues(e.finding, words.lang, state, explained_by=e.by)
+            ),
             explained_by=e.by.rule.signature if e.by else None,
             ranks=e.finding.ranks,
             count=e.finding.count,
