@@ -49,13 +49,13 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     rule = finding.rule
     checks = ranking.checked.get(rule.id, ())
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
-    slots = FindingValues(finding, words.lang, state, confirmed=confirmed)
+    explained = [e.finding for e in ranking.explained if e.by is finding]
+    slots = FindingValues(finding, words.lang, state, explained=explained, confirmed=confirmed)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
-    explained = [e.finding for e in ranking.explained if e.by is finding]
     doubt = next((c for c in checks if is_decisive(c)), None)
-    culprit, values = Culprit() if doubt else culprit_of(finding, state), measured_values(finding)
+    culprit, values = Culprit() if doubt else culprit_of(finding, explained, state), measured_values(finding)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
         signature=rule.signature,
@@ -67,7 +67,10 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         action=rule.action,
         steps=texts.steps,
         references=rule.references,
-        evidence=_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
+        evidence=(
+            *_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
+            *_quote(_naming(culprit, finding, explained), state, words, 1),
+        ),
         explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),
         rule=rule.id,
         rule_origin=rule.path,
@@ -76,6 +79,12 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         checked=tuple(_check(c, state, words) for c in checks),
         victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
     )
+
+
+def _naming(culprit: Culprit, finding: Finding, explained: Sequence[Finding]) -> Iterator[Record]:
+    """Yield the lines that name a host which the lines of the cause do not name."""
+    if culprit.why == "other-side" and not finding.culprit.hosts:
+        yield from (follower.records[0] for follower in explained if follower.culprit.peers)
 
 
 def _check(checked: Checked, state: JobState, words: Catalogue) -> Check:
