@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from logdoctor.model import Rule
-from logdoctor.pack.yaml_lines import Document, Path
+from logdoctor.pack.yaml_lines import Document
+from logdoctor.pack.yaml_lines import Path as Place
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
+TEXTS: Severity = "note"
+"""Severity of issues of the language of texts. Notes are only counted, until all shipped rules are rewritten."""
 
 CODES: dict[str, tuple[Severity, str]] = {
     "faulty": ("error", "the file cannot be read as a rule, or names something that does not exist"),
@@ -24,6 +29,12 @@ CODES: dict[str, tuple[Severity, str]] = {
     "slow": ("warning", "there is no plain text in it to search for, which slows every scan"),
     "unknown-word": ("warning", "a {name} in the words, or the name of a field, is one that nothing fills"),
     "translation": ("warning", "another language's remedy has other steps, or other commands in backticks"),
+    "old-slot": (TEXTS, "a sentence holds the words for an unknown value; forms of the sentence take their place"),
+    "last-form": (TEXTS, "the last form of a sentence needs a value that a log may leave open"),
+    "long-title": (TEXTS, "a title has more than 70 characters, filled with the values of an example"),
+    "long-cause": (TEXTS, "the first sentence of the cause has more than 25 words"),
+    "long-remedy": (TEXTS, "the remedy has more than 60 words"),
+    "placeholder": (TEXTS, "a command holds a placeholder, so it cannot be copied"),
     "unused-ignore": ("warning", "the rule's lint entry silences what is not said"),
 }
 """Code -> severity and meaning."""
@@ -58,10 +69,13 @@ class RuleSource(Struct, frozen=True):
     rule: Rule
     document: Document
 
-    def issue(self, code: str, part: Path, what: str, why: str = "", help: str = "") -> LintIssue:
+    def issue(self, code: str, part: Place, what: str, why: str = "", help: str = "") -> LintIssue:
         """Return an issue at the line of ``part``, for example ``("symptoms", "gone", "text")``."""
-        where = f"{self.rule.path}:{self.document.line(part)}"
-        return LintIssue(code, self.rule.id, what, where, why, help)
+        return LintIssue(code, self.rule.id, what, self.document.where(part), why, help)
+
+    def folder(self, folders: Sequence[Path]) -> Path:
+        """Return the folder of rules that holds the rule."""
+        return next(f for f in reversed(folders) if Path(self.rule.path).is_relative_to(f))
 
     def ignored(self) -> dict[str, str]:
         """Return code -> reason of the rule's ``lint: {ignore: {code: reason}}``."""

@@ -20,9 +20,11 @@ from logdoctor.cli.rule_folders import all_folders, read_settings
 if TYPE_CHECKING:
     from logdoctor.authoring.drafting import Draft
     from logdoctor.authoring.gaps import GapRow
+    from logdoctor.authoring.lint import LintResult
     from logdoctor.authoring.lint_issue import LintIssue
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings too.")]
+Texts = Annotated[bool, typer.Option("--texts", help="Print the notes on the language of texts too.")]
 LintFormat = Annotated[str, typer.Option("--format", "-f", help="text or json.")]
 
 
@@ -30,35 +32,42 @@ def lint(
     names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.")] = None,
     rules: Rules = None,
     strict: Strict = False,
+    texts: Texts = False,
     format: LintFormat = "text",
 ) -> None:
     """Say what is wrong with the rules, everything at once, each with file, line, reason and help.
 
-    Exit codes: 0 no errors, 1 an error (with --strict: or a warning).
+    Exit codes: 0 no errors, 1 an error (with --strict: or a warning, or a printed note).
     """
     from logdoctor.authoring.lint import lint as lint_rules
 
     if format not in ("text", "json"):
         raise typer.BadParameter(f"'{format}' is neither text nor json", param_hint="--format")
-    count, issues = lint_rules(all_folders(rules), names or [])
-    if names and not count:
+    result = lint_rules(all_folders(rules), names or [])
+    issues = result.issues
+    if names and not result.count:
         raise typer.BadParameter(
             f"no rule is called '{' '.join(names)}'; see: logdoctor rules list", param_hint="NAMES"
         )
+    shown = [issue for issue in issues if texts or issue.severity != "note"]
     if format == "json":
-        typer.echo(json.dumps([_plain(r) for r in issues], indent=1, ensure_ascii=False))
+        typer.echo(json.dumps([_plain(r) for r in shown], indent=1, ensure_ascii=False))
     else:
-        for issue in issues:
+        for issue in shown:
             typer.echo(str(issue), err=issue.severity == "error")
-        typer.echo(_summary(count, issues))
-    if any(strict or r.severity == "error" for r in issues):
+        typer.echo(_summary(result))
+    if any(strict or r.severity == "error" for r in shown):
         raise typer.Exit(1)
 
 
-def _summary(count: int, issues: list[LintIssue]) -> str:
-    numbers = Counter(r.severity for r in issues)
+def _summary(result: LintResult) -> str:
+    numbers, count = Counter(r.severity for r in result.issues), result.count
     counts = [f"{numbers[s]} {s}{'s' * (numbers[s] > 1)}" for s in ("error", "warning") if numbers[s]]
-    return f"{count} rule{'s' * (count != 1)}, {', '.join(counts) or 'no faults'}"
+    notes = Counter(r.code for r in result.issues if r.severity == "note")
+    texts = ", ".join(f"{number} {code}" for code, number in sorted(notes.items()))
+    about_texts = f"\ntexts (--texts prints them): {texts}" if texts else ""
+    untranslated = [f"{number} without words in '{lang}'" for lang, number in sorted(result.untranslated.items())]
+    return f"{count} rule{'s' * (count != 1)}, {', '.join([*(counts or ['no faults']), *untranslated])}{about_texts}"
 
 
 def _plain(issue: LintIssue) -> dict[str, Any]:
@@ -139,12 +148,13 @@ def new(
         str | None, typer.Option("--line", help="The failing line itself; without both, standard input.")
     ] = None,
     rules: Annotated[
-        Path | None, typer.Option("--rules", help="The folder to write to: FOLDER/family/name.yaml.", file_okay=False)
+        Path | None,
+        typer.Option("--rules", help="The folder to write to: FOLDER/family/name/rule.yaml.", file_okay=False),
     ] = None,
     signature: Annotated[str, typer.Option("--signature", help="Of which signature this is a variant.")] = "",
 ) -> None:
     """Begin a rule from a log line: everything that can be known is filled in, the words are left to you (TODO)."""
-    from logdoctor.authoring.drafting import ID, draft, lines_at
+    from logdoctor.authoring.drafting import ID, draft, lines_at, place_of
     from logdoctor.ruleset.loading import read
 
     if not ID.fullmatch(name):
@@ -152,7 +162,7 @@ def new(
     if place and line:
         raise typer.BadParameter("give --from or --line, not both", param_hint="--line")
     home = rules or _own_folder()
-    file = home.joinpath(*name.split(".")).with_suffix(".yaml")
+    file = home / place_of(name, signature)
     if file.exists():
         raise typer.BadParameter(f"{file} is there already; choose another id, or edit it", param_hint="ID")
     with report_errors():

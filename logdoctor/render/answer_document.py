@@ -181,7 +181,8 @@ def _tasks(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Task]:
     yield from map(_task, decision.steps)
     if cause is None:
         sentence = decision.sentence if diagnosis.verdict == "nothing-to-judge" else ""
-        yield from (Task(text) for text in (sentence, *decision.collect) if text)
+        collect = () if decision.running and decision.steps else decision.collect
+        yield from (Task(text) for text in (sentence, *collect) if text)
         return
     if cause.owner.frame:
         yield Task(_look(cause.owner, words))
@@ -234,9 +235,6 @@ def _notice(diagnosis: Diagnosis, words: Catalogue) -> str:
     redacted = diagnosis.redaction
     if not redacted.on:
         return ""
-    counts = (
-        words.count("hostcount", redacted.hosts),
-        words.count("usercount", redacted.users),
-        words.count("addresscount", redacted.addresses),
-    )
-    return words("redacted", counts=words("joint").join(counts))
+    numbers = {"hostcount": redacted.hosts, "usercount": redacted.users, "addresscount": redacted.addresses}
+    counts = [words.count(key, number) for key, number in numbers.items() if number]
+    return words("redacted", counts=words("joint").join(counts)) if counts else ""

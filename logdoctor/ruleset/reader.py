@@ -8,18 +8,23 @@ from typing import Any
 
 import regex
 
-from logdoctor.codes import column_names, column_values
-from logdoctor.model import CLAIMS, Because, Claim, Example, Rule, Symptom, Words, pack_words
+from logdoctor.codes import column_values
+from logdoctor.model import CLAIMS, Because, Claim, DecisionRow, Example, Rule, Symptom, pack_words
+from logdoctor.model.rule import InLanguages
 from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Document, Faults, Path
+from logdoctor.ruleset import RuleFile
+from logdoctor.ruleset.decisions import DECISIONS
 from logdoctor.ruleset.durations import DURATION
 from logdoctor.ruleset.tables import ACTIONS, read_claim
+from logdoctor.ruleset.words_reader import check_column, read_words
 
 KEYS = (
     "title cause action remedy references symptoms when because examples near_misses text "
-    "signature failure_class claims unless role strength culprit outlived lint"
+    "signature failure_class claims unless role strength evidence culprit outlived decision lint"
 ).split()
-REQUIRED = "title cause action remedy references symptoms examples near_misses".split()
+REQUIRED = "title cause remedy references symptoms examples near_misses".split()
+HEALTHY = "healthy"
 ROLES = ("cause", "symptom", "fallback", "benign")
 OUTLIVED = ("by progress", "by a good end", "never")
 STRENGTHS = ("proof", "strong", "likely", "hint")
@@ -30,13 +35,15 @@ WHEN_KEYS = (*NAME_LISTS, "within", "count", "ranks", "agree", "differ", "phase"
 QUANTIFIERS = ("one", "some", "most", "all", "all-but-one", "none")
 PHASES = ("launch", "init", "before first step", "running", "checkpoint", "teardown")
 CULPRIT_KEYS = ("ranks", "hosts", "gpus", "peers")
-COLUMN = re.compile(r"\{(\w+\.\w+)[|?}]")
 MANY = 20
 COUNT = re.compile(r"(>=|<=|==|>|<)?\s*([0-9]{1,9})")
 
 
-def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> Rule | None:
-    """Return the rule of a parsed file. Return None if the file has faults, which are added to ``faults``."""
+def read_rule(document: Document, file: RuleFile, faults: Faults) -> Rule | None:
+    """Return the rule of a parsed file. Return None if the file has faults, which are added to ``faults``.
+
+    Its action is "" if the file does not say it.
+    """
     data = document.data
     if not isinstance(data, dict):
         faults.add((), "a rule file holds one mapping", "", "see docs/rules.md for a sketch to copy")
@@ -49,26 +56,36 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
     unless = _unless(data.get("unless"), names, faults)
     when = _when(data.get("when"), names, unless, faults)
     rule = Rule(
-        id=rule_id,
-        signature=_text(data, "signature", faults, rule_id),
-        action=_choice(data, "action", ACTIONS, "stop", faults),
+        id=file.id,
+        signature=_signature(data, file, faults),
+        action=_choice(data, "action", (*ACTIONS, ""), "", faults),
         role=_choice(data, "role", (*ROLES, ""), "", faults),
         failure_class=_text(data, "failure_class", faults),
         strength=_choice(data, "strength", STRENGTHS, "strong", faults),
-        packed_words=pack_words((("en", _words(data, (), faults)), *_translations(data.get("text"), faults))),
+        packed_words=pack_words((("en", read_words(data, (), faults)), *_translations(data.get("text"), faults))),
         symptoms=symptoms,
         when=when,
+        evidence=_text(data, "evidence", faults),
         culprit=_culprit(data.get("culprit"), faults),
         outlived=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults),
         claims=_claims(data.get("claims"), faults),
         unless=unless,
         because=_because(data.get("because"), faults),
         references=_names(data.get("references"), ("references",), faults, required=True),
-        examples=_examples(data.get("examples"), "examples", rule_id, faults),
+        examples=_examples(data.get("examples"), "examples", file.id, faults),
         near_misses=_examples(data.get("near_misses"), "near_misses", "", faults),
-        path=where,
+        path=str(file.path),
+        decisions=_decision(data, faults),
     )
     return rule if len(faults.errors) == before else None
+
+
+def _signature(data: dict[str, Any], file: RuleFile, faults: Faults) -> str:
+    """Return the signature as the folder or the file says it. Without one it is the id, or healthy if benign."""
+    if file.signature and "signature" in data:
+        faults.add(("signature",), "the folder says the signature", f"it is {file.signature}", "take the key out")
+    default = HEALTHY if data.get("role") == "benign" else file.signature or file.id
+    return _text(data, "signature", faults, default)
 
 
 def _check_keys(data: dict[str, Any], faults: Faults) -> None:
@@ -105,7 +122,7 @@ def _text(data: dict[str, Any], key: str, faults: Faults, default: str = "") -> 
 def _choice(data: dict[str, Any], key: str, allowed: Iterable[str], default: str, faults: Faults) -> Any:
     value = data.get(key, default)
     if value not in allowed:
-        faults.add((key,), f"'{key}' is {value!r}", "", f"one of {', '.join(allowed)}")
+        faults.add((key,), f"'{key}' is {value!r}", "", f"one of {', '.join(filter(None, allowed))}")
         return default
     return value
 
@@ -121,25 +138,7 @@ def _names(value: Any, path: Path, faults: Faults, *, required: bool = False) ->
     return tuple(v.strip() for v in value)
 
 
-def _words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
-    remedy = _names(data.get("remedy"), (*path, "remedy"), faults)
-    words = Words(_text(data, "title", faults), _text(data, "cause", faults), remedy)
-    for text in (words.title, words.cause, *words.remedy):
-        for name in COLUMN.findall(text):
-            _check_column(name, path, faults)
-    return words
-
-
-def _check_column(name: str, path: Path, faults: Faults) -> None:
-    """Check that ``xid.meaning`` names a field with codes, and a column of their table."""
-    field, dot, column = name.partition(".")
-    columns = frozenset(CLAIMS) if field == "claim" else column_names(field) if dot else frozenset({column})
-    if column not in columns:
-        why = f"its columns are {', '.join(sorted(columns))}" if columns else f"no catalogue explains '{field}'"
-        faults.add(path, f"nothing is known of '{name}'", why, "logdoctor explain lists what is known")
-
-
-def _translations(value: Any, faults: Faults) -> tuple[tuple[str, Words], ...]:
+def _translations(value: Any, faults: Faults) -> InLanguages:
     if value is None:
         return ()
     if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
@@ -151,7 +150,7 @@ def _translations(value: Any, faults: Faults) -> tuple[tuple[str, Words], ...]:
         for key in ("title", "cause", "remedy"):
             if not part.get(key):
                 faults.add(("text", lang), f"the language '{lang}' lacks '{key}'", "", "translate all three parts")
-    return tuple((lang, _words(part, ("text", lang), faults)) for lang, part in value.items())
+    return tuple((lang, read_words(part, ("text", lang), faults)) for lang, part in value.items())
 
 
 def _symptoms(value: Any, faults: Faults) -> tuple[Symptom, ...]:
@@ -211,7 +210,7 @@ def _fields(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, Any], ..
         return ()
     table: list[tuple[str, Any]] = []
     for name, wanted in value.items():
-        _check_column(str(name), (*path, "fields", name), faults)
+        check_column(str(name), (*path, "fields", name), faults)
         if isinstance(wanted, str):
             if _is_regex(wanted, (*path, "fields", name), faults):
                 table.append((name, wanted))
@@ -300,6 +299,12 @@ def _check_when(key: str, part: Any, names: list[str], faults: Faults) -> None:
         faults.add(path, "unknown phase", "", f"some of {', '.join(PHASES)}")
     if key in ("count", "ranks", "agree", "differ", "job") and not isinstance(part, dict):
         faults.add(path, f"'{key}' must be a mapping", "", f"{key}: {{name: …}}")
+
+
+def _decision(data: dict[str, Any], faults: Faults) -> tuple[DecisionRow, ...]:
+    if "decision" not in data:
+        return ()
+    return (DecisionRow("", _choice(data, "decision", DECISIONS, "investigate", faults)),)
 
 
 def _culprit(value: Any, faults: Faults) -> dict[str, str]:
