@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from logdoctor.model import Culprit, Finding, Rule, Value
 from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
 from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_culprit
+from logdoctor.reasoning.findings.speakers import numbers
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.identity.addresses import peer_of
 from logdoctor.reasoning.job_state import JobState
@@ -75,6 +76,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     ranks = sorted({r for m in ordered if (r := state.places.rank_of(m.record)) is not None})
     latest = max((m.record for m in ordered), key=lambda e: e.order)
     values = _values(proofs, ranks, state)
+    _join_members(values, ordered)
     _add_other_side(values, rule, [decisive, *own], blaming, state)
     culprit = find_culprit(rule, counted, values, state)
     if blaming:
@@ -126,6 +128,14 @@ def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> 
     for product, version in state.versions.first.items():
         values.setdefault(f"{product}_version", version)
     return values
+
+
+def _join_members(values: dict[str, Value], matches: Sequence[Match]) -> None:
+    """Let ``group_ranks`` be all members on one device, because each line names only two of them."""
+    if not isinstance(values.get("group_ranks"), tuple) or "bus_id" not in values:
+        return
+    same = (m.record.fields for m in matches if m.record.fields.get("bus_id") == values["bus_id"])
+    values["group_ranks"] = tuple(sorted({rank for fields in same for rank in numbers(fields.get("group_ranks"))}))
 
 
 def _add_other_side(
