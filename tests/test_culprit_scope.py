@@ -100,6 +100,8 @@ def test_title_names_all_ranks_that_reached_a_limit(knowledge):
 
 
 def test_all_members_on_one_gpu_are_told(knowledge):
-    line = "gx:3310:3502 [0] init.cc:871 NCCL WARN Duplicate GPU detected : rank {} and rank 0 both on CUDA device f000\n"
+    line = (
+        "gx:3310:3502 [0] init.cc:871 NCCL WARN Duplicate GPU detected : rank {} and rank 0 both on CUDA device f000\n"
+    )
     log = "".join(line.format(rank) for rank in (3, 7))
     assert "0,3,7" in diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].summary
