@@ -141,13 +141,16 @@ def _join_members(values: dict[str, Value], matches: Sequence[Match]) -> None:
 def _add_other_side(
     values: dict[str, Value], rule: Rule, matches: Sequence[Match], blaming: Sequence[Match], state: JobState
 ) -> None:
-    """Add ``peer`` and ``peer_host``.
+    """Add ``peer``, ``peer_host`` and ``towards``.
 
-    All lines must name the same peer host.
+    All lines must name the same peer host. ``towards`` tells that several processes fail towards one peer, so that
+    the fault is rather on its side than on theirs.
     """
     if blaming and "peer" in blaming[0].record.fields:
         values["peer"] = blaming[0].record.fields["peer"]
-    peers = (m.record.fields.get("peer") for m in matches)
+    peers = [m.record.fields.get("peer") for m in matches]
+    if len({*peers}) == 1 and peers[0] and len({m.record.pid for m in matches}) > 1:
+        values["towards"] = "one-peer"
     hosts = {state.addresses.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
     if len(hosts) == 1 and (host := hosts.pop()):
         values["peer_host"] = host
