@@ -178,6 +178,8 @@ class Lives:
         self.records = 0
         self.formats: set[str] = set()
         self.kinds: set[str] = set()
+        self._files_of: dict[Literal["machine", "program"], set[str]] = {"machine": set(), "program": set()}
+        """Files that hold records of machine or cluster, or of programs."""
         self.started = False
         """True after a record that only a start prints."""
         self.times: dict[bool, tuple[float, float]] = {}
@@ -207,6 +209,7 @@ class Lives:
         self.records += 1
         self.formats.add(record.format)
         self.kinds.add(record.kind)
+        self._note_file(record)
         if record.has("ends well") or record.fields.get("state") == "COMPLETED":
             self.good_ends.append(record)
         if record.time is not None:
@@ -228,6 +231,12 @@ class Lives:
         elif record.source.rank is not None and (record.line.file in self._calm or len(self._calm) < MAX_FILES):
             # a failure does not count, because ``srun -l`` puts a rank in front of a shell's complaint too
             self._calm[record.line.file] = record.order
+
+    def _note_file(self, record: Record) -> None:
+        outside = record.format.partition("_")[0] in OUTSIDE
+        files = self._files_of["machine" if outside else "program"]
+        if (outside or record.format != "text") and len(files) < MAX_FILES:
+            files.add(record.line.file)
 
     def _read_time(self, record: Record, time: float) -> None:
         """Extend the time range of the job.
@@ -315,6 +324,10 @@ class Lives:
         elif rank in self._ranked_works:
             yield self._ranked_works[rank]
         yield from self.unranked_works
+
+    def is_machine_log(self, file: str) -> bool:
+        """Return whether a file holds records of machine or cluster only."""
+        return file in self._files_of["machine"] and file not in self._files_of["program"]
 
     @property
     def anyone_waited(self) -> bool:
