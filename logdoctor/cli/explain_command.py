@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from logdoctor.cli.diagnose_command import Lang
-from logdoctor.cli.diagnosing import language_of
-from logdoctor.cli.rule_folders import read_settings
+from logdoctor.cli.output import language_of
 
 if TYPE_CHECKING:
     from logdoctor.codes import Catalogue, Entry
@@ -31,7 +30,7 @@ def explain(words: Words = None, lang: Lang = None) -> None:
 
     Without WORDS the catalogues are listed; with a catalogue's name alone, its codes.
     """
-    language, query = language_of(lang, read_settings().lang), " ".join(words or []).strip()
+    language, query = language_of(lang), " ".join(words or []).strip()
     if not query:
         _print(_catalogues(language))
         return

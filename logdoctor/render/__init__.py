@@ -49,16 +49,17 @@ def render(
     width: int = 100,
     quiet: bool = False,
     elapsed: float | None = None,
+    full: bool = False,
 ) -> str:
     """Return ``diagnosis`` as text of ``format``, ending in a newline.
 
     ``lang`` is the language of the words around those of the rules. Only the terminal uses the other options.
-    ``color`` allows escape sequences and ``width`` is in columns. ``quiet`` asks for the first line only, and
-    ``elapsed`` is in seconds. Raises `LogdoctorError` if ``format`` is not in `FORMATS`.
+    ``color`` allows escape sequences and ``width`` is in columns. ``quiet`` asks for the first line only,
+    ``full`` for everything, and ``elapsed`` is in seconds. Raises `LogdoctorError` if ``format`` is not in `FORMATS`.
     """
     if format not in FORMATS:
         raise LogdoctorError(f"there is no format {format!r}", help=f"one of: {', '.join(FORMATS)}")
-    return str(_module(format).render(diagnosis, RenderOptions(catalogue(lang), color, width, quiet, elapsed)))
+    return str(_module(format).render(diagnosis, RenderOptions(catalogue(lang), color, width, quiet, elapsed, full)))
 
 
 def context_lines(format: str) -> int:

@@ -52,6 +52,8 @@ class RenderOptions(Struct, frozen=True):
     width: int = 100
     quiet: bool = False
     elapsed: float | None = None
+    full: bool = False
+    """Show all victims, ranks and proofs, whatever the length."""
 
 
 class Proof(Struct, frozen=True):
