@@ -37,6 +37,7 @@ OOM = Diagnosis(
     verdict="failed",
     decision=Decision(
         "resubmit-with-changes",
+        "RESUBMIT WITH MORE MEMORY",
         "Change the settings first. Then start the job again.",
         because="The same command would meet the same limit or setting.",
     ),
@@ -152,6 +153,7 @@ UNKNOWN = Diagnosis(
     ),
     decision=Decision(
         do="investigate",
+        headline="INVESTIGATE FIRST",
         sentence="Look for the cause before you start the job again.",
         because="The cause is not known.",
         collect=(
@@ -199,7 +201,7 @@ FINISHED = Diagnosis(
     name="resnet-ddp",
     verdict="finished",
     verdict_known_by=Line("out.log", 70112, "Epoch 90 done"),
-    decision=Decision("do-nothing", "There is nothing to do."),
+    decision=Decision("do-nothing", "NOTHING TO DO", "There is nothing to do."),
     job=JobSummary(
         ranks_expected=8,
         ranks_seen=tuple(range(8)),
@@ -231,7 +233,11 @@ STOPPED = Diagnosis(
     ),
     verdict_known_by=Line("slurm-12.out", 44, "slurmstepd: error: *** JOB 12 CANCELLED DUE TO PREEMPTION ***"),
     decision=Decision(
-        "requeue", "Start the job again as it is.", attempts_left=1, because="This failure often passes."
+        "requeue",
+        "REQUEUE AS IT IS",
+        "Start the job again as it is.",
+        attempts_left=1,
+        because="This failure often passes.",
     ),
     coverage=Coverage(1, 8_120, 44, 9),
 )
@@ -242,6 +248,7 @@ NO_END = Diagnosis(
     job=JobSummary(last_progress=Progress("step", "299/20000", make_evidence("cut.log:299", "step 299/20000"))),
     decision=Decision(
         "investigate",
+        "NO END SEEN",
         "Find out whether the job still runs.",
         collect=("If the job still runs and prints nothing more, ask again with --hung.",),
         because="No line says how the job ended.",
@@ -252,7 +259,7 @@ NO_END = Diagnosis(
 NOTHING = Diagnosis(
     name="empty.log",
     verdict="nothing-to-judge",
-    decision=Decision("investigate", "Give the output of the job.", because="The log is empty."),
+    decision=Decision("investigate", "NOTHING TO JUDGE", "Give the output of the job.", because="The log is empty."),
     coverage=Coverage(1, 0, 0, 0),
 )
 
@@ -261,6 +268,7 @@ TWO_CAUSES = Diagnosis(
     verdict="failed",
     decision=Decision(
         "requeue-without-host",
+        "REQUEUE WITHOUT HOST",
         "Start the job again without hx-0413.",
         ("hx-0413",),
         because="The fault is in the host, so the next job there would fail too.",
@@ -368,6 +376,7 @@ THOUSAND = Diagnosis(
     verdict="failed",
     decision=Decision(
         "resubmit-with-changes",
+        "RESUBMIT WITH OTHER SETTINGS",
         "Change the settings first. Then start the job again.",
         because="The same command would meet the same limit or setting.",
     ),

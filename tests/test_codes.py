@@ -275,8 +275,8 @@ def test_evidence_has_the_meaning_of_a_code_in_every_format():
     diagnosis = diagnose_text(XID.format(1, 0, "c1", 79, "GPU has fallen off the bus."))
     words = "Xid 79: the GPU has fallen off the bus: the driver cannot reach it over PCIe (hardware)"
     assert json.loads(render(diagnosis, "json"))["causes"][0]["evidence"][0]["why"] == words
-    for shape in ("terminal", "markdown", "html"):
-        assert "cannot reach it over PCIe (hardware)" in " ".join(render(diagnosis, shape).split())
+    for shape in ("text", "markdown", "html"):
+        assert "cannot reach it over PCIe (hardware)" in " ".join(render(diagnosis, shape, everything=True).split())
 
 
 def test_unexplained_line_has_the_meaning_of_its_code():

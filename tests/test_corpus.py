@@ -22,8 +22,8 @@ import yaml
 from logdoctor.model import Diagnosis, Do, Verdict, Who
 from logdoctor.render import languages, render
 from logdoctor.render.catalogue import Catalogue, catalogue
+from logdoctor.render.document import RenderOptions
 from logdoctor.render.formats import markdown
-from logdoctor.render.report import RenderOptions
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.tables import VERDICTS, read_signatures
 
@@ -42,21 +42,14 @@ from truth import faults  # noqa: E402
 
 HELP = "help: if the new answer is right, run LOGDOCTOR_APPROVE=1 pytest tests/test_corpus.py -k {}"
 EXPERIMENTS = tuple(experiments())
-TEMPLATE = (ROOT / "logdoctor" / "render" / "templates" / "report.md.j2").read_text("utf-8")
-NOT_IN_CORPUS = {
-    "also",
-    "guesses",
-    "notread",
-    "read.part",
-    "seen.beside",
-    "stop",
-    "symptoms.unknown",
-    "instead",
-    "suspects",
-}
+DOCUMENT = "".join(
+    (ROOT / "logdoctor" / "render" / f"{name}.py").read_text("utf-8") for name in ("answer_document", "details")
+)
+NOT_IN_CORPUS = {"fault", "notread", "seen.beside", "seen.new", "do.hung"}
 """Words of sections that no case of corpus/ shows."""
 SECTIONS = {
-    key for call in re.findall(r"words\(([^()]*)\)", TEMPLATE) for key in re.findall(r'"([\w.]+)"', call)
+    *re.findall(r'_detail\("([\w.]+)"', DOCUMENT),
+    *re.findall(r'Section\("[\w-]+", words\("([\w.]+)"', DOCUMENT),
 } - NOT_IN_CORPUS
 """The keys of the words in the template of the report, such as ``fallout``."""
 OUTCOMES = {key for key in catalogue("en").table if key.startswith("role.")} | {

@@ -313,7 +313,7 @@ def test_restart_that_fails_the_same_way_says_so_in_every_report(knowledge):
     log = BANNER + steps(1, 5) + lost + RESTART.format(left=2) + steps(1, 5) + lost + summary(3)
     diagnosis = diagnose_log(log, knowledge)
     assert (diagnosis.decision.do, diagnosis.to_dict()["decision"]["do"]) == ("investigate", "investigate")
-    for name in ("terminal", "markdown", "html", "jira"):
+    for name in ("text", "markdown", "html", "jira"):
         assert f"2 attempts failed by {diagnosis.causes[0].signature} without" in render(diagnosis, name, width=140)
 
 

@@ -42,7 +42,7 @@ def test_a_plain_file_is_read_byte_for_byte(tmp_path):
     assert read(str(tmp_path / "a.log")) == ({str(tmp_path / "a.log"): text}, [])
 
 
-def test_a_plain_file_is_read_in_pieces_of_any_size(tmp_path):
+def test_a_plain_file_is_read_in_pieces_of_anysize(tmp_path):
     text = bytes(range(32, 127)) * 200
     (tmp_path / "a.log").write_bytes(text)
     for piece in (1, 7, 4096, 1 << 20):

@@ -73,7 +73,7 @@ def test_compressed_file_is_detected_by_its_bytes_not_its_name(tmp_path, pack):
 
 
 @each_compression
-def test_a_compressed_file_is_read_in_pieces_of_any_size(pack):
+def test_a_compressed_file_is_read_in_pieces_of_anysize(pack):
     for piece in (1, 100, 1 << 20):
         short = TEXT[: piece * 5000]
         assert unpack(pack(short), piece=piece) == ({"": short}, [])

@@ -112,15 +112,13 @@ def test_packages_are_found_by_name_and_by_library():
 # ── the report ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("lang", "text"), [("en", "To change: your code, train.py:88"), ("zh", "需要改动：您的代码，train.py:88")]
-)
-@pytest.mark.parametrize("form", ["terminal", "markdown", "jira"])
-def test_owner_is_one_line_of_the_report(form, lang, text, knowledge):
+@pytest.mark.parametrize(("lang", "text"), [("en", "Look at train.py:88: "), ("zh", "查看 train.py:88：")])
+@pytest.mark.parametrize("form", ["text", "markdown", "jira", "html"])
+def test_first_step_is_a_look_at_the_owners_own_frame(form, lang, text, knowledge):
     diagnosis = diagnose_log(f"{HEAD}{MAIN}KeyError: 'labels'\n", knowledge, lang=lang)
     assert text in render(diagnosis, form, lang=lang).replace("\\", "")
 
 
-def test_page_names_the_owner(knowledge):
-    page = render(diagnose_log(f"{HEAD}{MAIN}KeyError: 'labels'\n", knowledge), "html")
-    assert "<dt>To change</dt><dd>your code, train.py:88</dd>" in page
+def test_details_name_the_owner(knowledge):
+    diagnosis = diagnose_log(f"{HEAD}{MAIN}KeyError: 'labels'\n", knowledge)
+    assert "To change\n  your code, train.py:88." in render(diagnosis, "text", everything=True)

@@ -265,7 +265,7 @@ def test_shared_formats_hold_no_names(format, leaky):
     assert "host-1.log" in out or "host\\-1.log" in out
 
 
-@pytest.mark.parametrize("format", ["terminal", "json"])
+@pytest.mark.parametrize("format", ["text", "json"])
 def test_private_formats_keep_names_unless_asked(format, leaky):
     assert "gx4.log" in call("-f", format, leaky).stdout
     assert "host-1.log" in call("-f", format, "--redact", leaky).stdout

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.columns import shorten, shorten_path, text_width, wrap
-from logdoctor.render.report import _size, ranges
+from logdoctor.render.entity_names import ranges
+from logdoctor.render.phrases import size
 
 texts = st.text(
     st.sampled_from("ab 错误，e\u0301/🔥") | st.characters(codec="utf-8", exclude_categories=["C"]), max_size=80
@@ -75,7 +76,7 @@ def test_numbers_become_ranges(numbers, text):
     ],
 )
 def test_bytes_become_decimal_units(number, text):
-    assert _size(number) == text
+    assert size(number) == text
 
 
 def test_count_uses_singular_and_plural():

@@ -80,7 +80,7 @@ def test_there_are_enough_hostile_texts():
     assert len(HOSTILE) >= 200
 
 
-@pytest.mark.parametrize("format", ["html", "markdown", "jira", "terminal", "json"])
+@pytest.mark.parametrize("format", ["html", "markdown", "jira", "text", "json"])
 def test_hidden_characters_reach_no_output(format):
     for hostile, output, _ in renderings(format):
         assert not HIDDEN.search(output), hostile

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from render_diagnoses import OOM, T0, THOUSAND, make_evidence
 
 from logdoctor.model import CollectiveState, JobSummary, Moment, RankRow
+from logdoctor.render import render
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.collective_grid import grids
 from logdoctor.render.rank_grid import rank_grid
@@ -97,14 +98,28 @@ def test_a_thousand_ranks_share_a_few_lanes_and_the_culprit_has_its_own():
     assert chart.lanes[0].line.ranks == "rank 512"
 
 
-def test_rank_grid_has_a_cell_per_rank_and_a_block_per_host():
-    hosts = rank_grid(THOUSAND.job.rank_table, EN)
-    assert sum(len(host.cells) for host in hosts) == 1024
-    assert "rank 512: culprit" in next(host.label for host in hosts if "512" in host.ranks)
+def test_rank_grid_has_a_cell_per_rank_and_the_culprits_host_beside_it():
+    grid = rank_grid(THOUSAND.job.rank_table, EN)
+    assert sum(path.count("M") for _, path in grid.cells.paths) == 1024
+    assert [host.name for host in grid.hosts] == ["pod-d1-r08-n00"]
+    assert "rank 512: culprit" in grid.hosts[0].cells.label
+    assert grid.alike[0] == "126 hosts: victim"
+
+
+def test_page_of_4096_ranks_is_small_and_its_grid_at_most_520_pixels_high():
+    rows = tuple(
+        RankRow(n, "culprit" if n == 77 else "victim", f"gpu-{n // 8:03}", n % 8, failure="collective.timeout")
+        for n in range(4096)
+    )
+    page = render(replace(THOUSAND, job=replace(THOUSAND.job, rank_table=rows)), "html")
+    assert len(page.encode()) <= 300_000
+    grid = rank_grid(rows, EN)
+    assert max(grid.cells.width, grid.cells.height) <= 520
+    assert grid.alike == ("511 hosts: victim",)
 
 
 def test_few_ranks_give_no_rank_grid():
-    assert rank_grid([row(n) for n in range(8)], EN) == ()
+    assert rank_grid([row(n) for n in range(8)], EN) is None
 
 
 def standing_grid(*standings, culprit=None, expected=None):

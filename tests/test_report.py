@@ -1,4 +1,4 @@
-"""Reports: texts that are left out or merged because they repeat others."""
+"""Documents: texts that are left out or merged because they repeat others."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import logdoctor
 from logdoctor.model import Diagnosis, Evidence, Line, Run, SymptomSeen
 from logdoctor.model.answer import Part
 from logdoctor.render import render
+from logdoctor.render.answer_document import document
 from logdoctor.render.catalogue import catalogue
-from logdoctor.render.report import report
+from logdoctor.render.document import Row
 
 WORDS = catalogue("en")
 
@@ -43,17 +44,24 @@ def run(number: int, title: str, *, told: bool = False) -> Run:
     )
 
 
+def blocks(diagnosis: Diagnosis, key: str) -> tuple:
+    section = document(diagnosis, WORDS).section(key)
+    return section.blocks if section else ()
+
+
 def test_repeated_why_is_shown_beside_its_first_line_only():
-    texts = report(
-        with_answer(OOM, evidence=(evidence(1, "status 12"), evidence(2, "status 12"), evidence(3, "x"))), WORDS
-    )
-    assert texts.answer is not None
-    assert [proof.why for proof in texts.answer.proofs] == ["status 12", "", "x"]
+    proof = (evidence(1, "status 12"), evidence(2, "status 12"), evidence(3, "x"))
+    assert [line.why for line in blocks(with_answer(OOM, evidence=proof), "proof")] == ["status 12", "", "x"]
+
+
+def test_line_of_the_last_progress_is_told_in_a_sentence_and_is_no_proof():
+    assert [line.location for line in blocks(OOM, "proof")] == ["slurm-71920.out:90412", "slurm-71920.out:90498"]
+    assert "The last progress was step 4,210 (slurm-71920.out:90377)." in blocks(OOM, "happened")
 
 
 def test_equal_runs_in_a_row_share_a_line():
     runs = (run(1, "No room"), run(2, "No room"), run(3, "Lost"), run(4, "No room", told=True), run(5, "No room"))
-    assert report(replace(OOM, runs=runs), WORDS).runs == (
+    assert blocks(replace(OOM, runs=runs), "runs") == (
         "Runs 1-2 of 5: cuda.oom — No room · nohup.out:100-299",
         "Run 3 of 5: cuda.oom — Lost · nohup.out:300-399",
         "Run 5 of 5: cuda.oom — No room · nohup.out:500-599",
@@ -63,11 +71,11 @@ def test_equal_runs_in_a_row_share_a_line():
 def test_symptom_on_the_proof_lines_of_its_answer_is_no_fallout():
     answer = with_answer(OOM, evidence=(evidence(1),))
     own = SymptomSeen(answer.causes[0].signature, "again", answer.causes[0].signature, (), 1, (evidence(1),))
-    assert report(replace(answer, symptoms=(own,)), WORDS).fallout == ()
+    assert blocks(replace(answer, symptoms=(own,)), "fallout") == ()
     elsewhere = replace(own, evidence=(evidence(1), evidence(9)))
-    assert len(report(replace(answer, symptoms=(elsewhere,)), WORDS).fallout) == 1
+    assert [type(row) for row in blocks(replace(answer, symptoms=(elsewhere,)), "fallout")] == [Row]
     other = replace(own, signature="job.preempted")
-    assert len(report(replace(answer, symptoms=(other,)), WORDS).fallout) == 1
+    assert len(blocks(replace(answer, symptoms=(other,)), "fallout")) == 1
 
 
 def test_lines_that_differ_in_their_numbers_only_are_shown_three_times(knowledge):

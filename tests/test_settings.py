@@ -54,14 +54,14 @@ def test_the_option_wins_over_the_variable(home, monkeypatch):
     monkeypatch.setenv("LOGDOCTOR_CONFIG", str(write(home / "other.toml", 'format = "html"')))
     chosen = write(home / "chosen.toml", 'format = "json"')
     assert json.loads(call("--config", chosen, stdin=LOG).stdout)["verdict"] == "failed"
-    assert call("--no-config", "-q", stdin=LOG).stdout.startswith("✗ cuda.oom")
+    assert call("--no-config", "-q", stdin=LOG).stdout.split("\t")[2] == "cuda.oom"
 
 
 def test_a_file_of_the_working_directory_is_named_and_not_obeyed(home):
     write(home / "work/rules/cuda/oom.yaml", LICENCE)
     file = write(home / "work/logdoctor.toml", 'rules = ["rules"]\nlang = "zh"')
     result = call("-q", stdin=LOG)
-    assert result.stdout.startswith("✗ cuda.oom — GPU")
+    assert "out of memory" in result.stdout
     assert result.stderr == "logdoctor: ./logdoctor.toml is not used; to use it: --config logdoctor.toml\n"
     assert "is not used" not in call("-q", "--config", file, stdin=LOG).stderr
 
@@ -101,7 +101,7 @@ def test_a_diagnosis_uses_rules_language_and_format_of_the_settings(home):
     write(home / "config/logdoctor/config.toml", 'rules = ["rules"]\nformat = "json"\nlang = "zh"')
     text = "FATAL licence server hydra did not answer\n"
     assert json.loads(call(stdin=text).stdout)["causes"][0]["signature"] == "site.licence"
-    assert call("-q", "-f", "terminal", "--lang", "en", stdin=text).stdout.startswith("✗ site.licence")
+    assert call("-q", "-f", "text", "--lang", "en", stdin=text).stdout.split("\t")[2] == "site.licence"
     assert "site.licence" in call("rules", "list").stdout
 
 
@@ -162,7 +162,7 @@ def site(tmp_path, monkeypatch) -> Path:
 
 def test_rules_of_an_installed_package_are_found(site):
     assert installed_rules(None) == [site / "oursite_rules/rules"]
-    assert call("-q", stdin="FATAL licence server hydra did not answer\n").stdout.startswith("✗ site.licence")
+    assert call("-q", stdin="FATAL licence server hydra did not answer\n").stdout.split("\t")[2] == "site.licence"
 
 
 def test_folders_are_cached_until_a_package_is_installed(site, tmp_path):

@@ -16,9 +16,8 @@ from logdoctor.cli.progress_bar import ProgressBar
 if TYPE_CHECKING:
     from logdoctor.model import Diagnosis
 
-TEXT = "terminal"
-FORMAT_NAMES = {"text": TEXT}
-"""Names of formats on the command line that differ from those of their modules."""
+TEXT = "text"
+OLD_FORMAT_NAMES = {"terminal": TEXT}
 EXIT_CODES = {
     "do-nothing": 10,
     "requeue": 11,
@@ -82,7 +81,7 @@ def diagnose(
     if why:
         write_text_to(render_why(redacted, style.lang, width_of(style)), output, marks=True, ascii=ascii)
     else:
-        write(redacted, style, output, elapsed)
+        write(redacted, style, output)
     if style.format != TEXT or quiet:  # the whole text tells them itself
         print_problems(p for p in diagnosis.problems if any(p.where.startswith(str(folder)) for folder in rules or ()))
     if verbose:
@@ -97,9 +96,8 @@ def format_of(name: str | None, *, json: bool = False) -> str:
 
     if json:
         return "json"
-    chosen = FORMAT_NAMES.get(name or TEXT, name or TEXT)
-    if chosen not in FORMATS:
-        require(chosen, sorted({*FORMAT_NAMES, *FORMATS} - {TEXT}), "--format")
+    chosen = OLD_FORMAT_NAMES.get(name or TEXT, name or TEXT)
+    require(chosen, FORMATS, "--format")
     return chosen
 
 

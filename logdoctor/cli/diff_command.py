@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from logdoctor.cli.diagnose_command import Lang, Output, Redact, RedactMap, Rules
-from logdoctor.cli.diagnosing import FORMAT_NAMES, TEXT
+from logdoctor.cli.diagnosing import OLD_FORMAT_NAMES, TEXT
 from logdoctor.cli.errors import report_errors
 from logdoctor.cli.named_inputs import refuse_output_file
 from logdoctor.cli.output import language_of, write_key, write_text_to
@@ -39,8 +39,8 @@ def diff(
     from logdoctor.compare import compare
     from logdoctor.render.differences import FORMATS, SHARED, render_comparison
 
-    require(format, [*FORMAT_NAMES, *FORMATS], "--format")
-    chosen = FORMAT_NAMES.get(format, format)
+    chosen = OLD_FORMAT_NAMES.get(format, format)
+    require(chosen, FORMATS, "--format")
     refuse_output_file(output, (good, bad))
     language = language_of(lang)
     with report_errors(), ProgressBar() as bar:

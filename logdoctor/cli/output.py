@@ -21,7 +21,7 @@ WIDTH_OF_PIPE, WIDEST = 80, 120
 class Style(NamedTuple):
     """The look of a report."""
 
-    format: str = "terminal"
+    format: str = "text"
     lang: str = "en"
     color: str | None = None
     width: int | None = None
@@ -30,11 +30,11 @@ class Style(NamedTuple):
     quiet: bool = False
 
 
-def write(diagnosis: Diagnosis, style: Style, output: Path | None, elapsed: float | None = None) -> None:
+def write(diagnosis: Diagnosis, style: Style, output: Path | None) -> None:
     """Write the report to the file ``output``, or to standard output."""
     from logdoctor.render import render
 
-    is_text = style.format == "terminal"
+    is_text = style.format == "text"
     text = render(
         diagnosis,
         style.format,
@@ -42,8 +42,7 @@ def write(diagnosis: Diagnosis, style: Style, output: Path | None, elapsed: floa
         color=is_text and not style.quiet and is_colored(style.color, output),
         width=width_of(style),
         quiet=style.quiet,
-        full=style.full,
-        elapsed=elapsed if is_text and output is None else None,
+        everything=style.full,
     )
     write_text_to(text, output, marks=is_text, ascii=is_text and style.ascii)
 

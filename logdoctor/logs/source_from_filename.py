@@ -10,6 +10,7 @@ from logdoctor.model import Source
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
+_MACHINE_LOG = "(?:dmesg|kern|kernel|journal|journalctl|syslog|messages)"
 _NAMES = (
     later(r"(?:^|/)attempt_\d+/(?P<local_rank>\d{1,4})/(?:stdout|stderr|error)\.\w+$"),
     later(r"(?:^|[/_.-])local[_-]?rank[_-]?(?P<local_rank>\d{1,4})(?=[._/-]|$)"),
@@ -21,10 +22,17 @@ _NAMES = (
         r"(?:^|[/_.-])(?:nccl|NCCL)[\w-]{0,24}[._-](?P<host>[A-Za-z][\w-]{0,62})\.(?P<pid>\d{1,10})(?:\.(?:log|txt|out))?$"
     ),
     later(r"(?:^|/)slurm-\d+(?:_\d+)?-(?P<host>[A-Za-z][\w-]*\d[\w-]*)\.(?:out|err|log)$"),
+    later(
+        rf"(?:^|/){_MACHINE_LOG}[._-](?!(?:run|attempt|try|part|boot|day|job)[_-]?\d)(?P<host>[A-Za-z][\w-]*\d[\w-]*)\.\w{{3}}$"
+    ),
+    later(
+        rf"(?:^|/)(?!(?:run|attempt|try|part|boot|day|job)[_-]?\d)(?P<host>[A-Za-z][\w-]*\d[\w-]*)[._-]{_MACHINE_LOG}\.\w{{3}}$"
+    ),
     later(r"(?:^|/)rsl\.(?:error|out)\.(?P<rank>\d{4,6})$"),
     later(r"(?:^|[/_.-])(?P<tag>(?:node|worker|host|pod|trainer|master|task|actor|launcher)[_-]?\d{1,6})(?=[._-]|$)"),
 )
-"""torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, WRF's rsl.error.N, nodes and workers.
+"""torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, logs of a machine such as dmesg-gpu07.log,
+WRF's rsl.error.N, nodes and workers.
 
 A folder names a rank only with its whole name, because ``fsdp-rank5/job.log`` is the name of an experiment.  In
 ``lora_rank_16.log`` the number is a setting.

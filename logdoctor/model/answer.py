@@ -412,9 +412,13 @@ class Decision(Struct, frozen=True):
     """requeue: start the same command again; requeue-without-host: the same, without the named hosts;
     resubmit-with-changes: start it again with other settings; fix-first: a person has to repair something;
     do-nothing: close it; investigate: hold the job and look for the cause."""
+    headline: str = ""
+    """The decision in a few words, for example REQUEUE WITHOUT gpu-c04."""
     sentence: str = ""
     hosts: tuple[str, ...] = ()
     """The hosts to take out, for requeue-without-host."""
+    steps: tuple[Step, ...] = ()
+    """Things to do to carry out the decision. The steps of the cause follow."""
     changes: tuple[Change, ...] = ()
     checkpoint: Checkpoint | None = None
     """The checkpoint from which the job goes on."""
@@ -423,6 +427,8 @@ class Decision(Struct, frozen=True):
     collect: tuple[str, ...] = ()
     """Data to gather, if something is missing."""
     because: str = ""
+    running: bool = False
+    """True if the job hangs and still runs, so its processes can be asked."""
 
 
 class Redacted(Struct, frozen=True):

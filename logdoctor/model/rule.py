@@ -46,6 +46,8 @@ class DecisionRow(Struct, frozen=True):
 
     when: str
     do: Do
+    what: str = ""
+    """The thing to change or to repair, as a key of the words: ``memory`` for RESUBMIT WITH MORE MEMORY."""
 
 
 class OwnerRow(Struct, frozen=True):

@@ -17,7 +17,7 @@ from logdoctor.model import Diagnosis, LogdoctorError
 from logdoctor.pack.module_names import module_names
 from logdoctor.render import formats
 from logdoctor.render.catalogue import catalogue, languages
-from logdoctor.render.report import RenderOptions
+from logdoctor.render.document import RenderOptions
 
 __all__ = ["FORMATS", "context_lines", "is_shared", "languages", "render", "to_ascii"]
 
@@ -46,20 +46,19 @@ def render(
     *,
     lang: str = "en",
     color: bool = False,
-    width: int = 100,
+    width: int = 80,
     quiet: bool = False,
-    elapsed: float | None = None,
-    full: bool = False,
+    everything: bool = False,
 ) -> str:
     """Return ``diagnosis`` as text of ``format``, ending in a newline.
 
-    ``lang`` is the language of the words around those of the rules. Only the terminal uses the other options.
-    ``color`` allows escape sequences and ``width`` is in columns. ``quiet`` asks for the first line only,
-    ``full`` for everything, and ``elapsed`` is in seconds. Raises `LogdoctorError` if ``format`` is not in `FORMATS`.
+    ``lang`` is the language of the words around those of the rules. Only ``text`` uses the other options.
+    ``color`` allows escape sequences and ``width`` is in columns. ``quiet`` asks for one line of nine columns,
+    and ``everything`` for the details too. Raises `LogdoctorError` if ``format`` is not in `FORMATS`.
     """
     if format not in FORMATS:
         raise LogdoctorError(f"there is no format {format!r}", help=f"one of: {', '.join(FORMATS)}")
-    return str(_module(format).render(diagnosis, RenderOptions(catalogue(lang), color, width, quiet, elapsed, full)))
+    return str(_module(format).render(diagnosis, RenderOptions(catalogue(lang), color, width, quiet, everything)))
 
 
 def context_lines(format: str) -> int:

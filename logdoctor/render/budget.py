@@ -15,7 +15,8 @@ _UNCUT_LISTS = frozenset({"hosts", "ranks", "ranks_seen", "rank_table", "standin
 class Budget(Struct, frozen=True):
     """Limits on the size of a report.
 
-    ``text`` counts characters, ``entries`` items of a list, and ``ranks`` rows of single ranks.
+    ``text`` counts characters, ``entries`` items of a list. ``ranks`` is the size of a job up to which each rank
+    gets a row.
     """
 
     text: int
@@ -23,7 +24,7 @@ class Budget(Struct, frozen=True):
     ranks: int
 
 
-BUDGETS = (Budget(2000, 200, 4096), Budget(1000, 100, 1024), Budget(400, 40, 256), Budget(160, 12, 0), Budget(80, 6, 0))
+BUDGETS = (Budget(2000, 200, 512), Budget(1000, 100, 256), Budget(400, 40, 64), Budget(160, 12, 0), Budget(80, 6, 0))
 """Budgets from large to small. The first hardly ever cuts, and the last makes any diagnosis small."""
 
 

@@ -125,3 +125,19 @@ def shorten_path(location: str, room: int) -> str:
     part = _cut(location[::-1], max(room - 1, 1))[0][::-1]
     slash = part.find("/", 0, len(part) // 2)
     return "…" + part[max(slash, 0) :]
+
+
+def wrap_shortened(text: str, room: int, most: int) -> list[str]:
+    """Wrap ``text`` into at most ``most`` lines. It is shortened no more than needed."""
+    budget = room * most
+    while True:
+        lines = wrap(shorten(text, budget), room)
+        if len(lines) <= most or budget <= room // 2:
+            return lines[:most]
+        budget -= max(room // 12, 1)
+
+
+def wrap_command(command: str, room: int) -> list[str]:
+    """Break a command at its spaces, with a backslash at each break, so that it can be copied."""
+    lines = wrap(command, room - 2)
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:] if " ".join(lines) == command else [command]

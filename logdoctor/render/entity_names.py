@@ -30,9 +30,27 @@ def culprit_name(culprit: Culprit, words: Catalogue) -> str:
     """Return a text like "rank 12 on gpu-b07". Without a culprit it is ""."""
     ranks, hosts = rank_names(culprit.ranks, words), host_names(culprit.hosts, words)
     name = words("who.on", ranks=ranks, hosts=hosts) if ranks and hosts else ranks or hosts
-    gpus = words("gpu", names=", ".join(culprit.gpus[:_MOST_NAMES])) if culprit.gpus else ""
+    gpus = words("gpu", names=", ".join(map(_gpu_name, culprit.gpus[:_MOST_NAMES]))) if culprit.gpus else ""
     peers = words("peer", names=", ".join(culprit.peers[:_MOST_NAMES])) if culprit.peers and not name else ""
     return words("joint").join(part for part in (name, gpus, peers) if part)
+
+
+def process_name(culprit: Culprit, words: Catalogue) -> str:
+    """Return a text like "rank 12 on gpu-b07, GPU 4, pid 51240".
+
+    It is "whole job" for an order from outside, and "all ranks" if all failed alike.
+    """
+    name = culprit_name(culprit, words)
+    pids = f"pid {culprit.pids[0]}" if len(culprit.pids) == 1 and culprit.pids[0] else ""
+    if name:
+        return words("joint").join(part for part in (name, pids) if part)
+    return {"nobody": words("whole.job"), "all": words("all.ranks")}.get(culprit.scope, "")
+
+
+def _gpu_name(gpu: str) -> str:
+    """Return the ordinal of ``host:3``, because the host stands beside it. A bus id stays."""
+    _, _, ordinal = gpu.rpartition(":")
+    return ordinal if gpu.count(":") == 1 and ordinal.isdecimal() and "." not in ordinal else gpu
 
 
 def suspect_name(suspect: Suspect, words: Catalogue) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from logdoctor.model import Diagnosis
 from logdoctor.model.escape import escape_all
 from logdoctor.render import standalone_html
+from logdoctor.render.answer_document import document
 from logdoctor.render.budget import BUDGETS, Budget, truncate
 from logdoctor.render.collective_grid import grids
 from logdoctor.render.consequences import Consequence, consequences, row_ids
+from logdoctor.render.details import further_faults
+from logdoctor.render.document import LogLine, RenderOptions, Row, Task
 from logdoctor.render.job_facts import job_facts
+from logdoctor.render.phrases import is_link, what_was_read
 from logdoctor.render.rank_grid import rank_grid
 from logdoctor.render.rank_table import rank_line
-from logdoctor.render.report import Fallout, RenderOptions, Report, is_link, report
 from logdoctor.render.timeline import shared_file, timeline
 
 if TYPE_CHECKING:
@@ -47,33 +50,51 @@ def render_page(diagnosis: Diagnosis, options: RenderOptions) -> str:
 def _fill(diagnosis: Diagnosis, options: RenderOptions, budget: Budget, *, shortened: bool) -> str:
     template, assets = _template()
     words, job = options.words, diagnosis.job
-    texts = report(diagnosis, words)
-    file, rows = shared_file(diagnosis), job.rank_table[: budget.ranks]
-    trees, others = _trees(texts)
+    page = document(diagnosis, words)
+    file, rows = shared_file(diagnosis), job.rank_table
+    fallout = page.section("fallout")
+    trees, others = _trees(diagnosis, [row for row in fallout.blocks if isinstance(row, Row)] if fallout else [])
     lanes = timeline(diagnosis, words)
+    single = rows if len(lanes.lanes) < len(rows) <= budget.ranks else ()
     return template.render(
-        report=texts,
+        page=page,
         words=words,
         trees=trees,
         others=others,
         time=lanes,
-        hosts=rank_grid(rows, words),
-        all_ranks=[(row.role, rank_line([row], words, file)) for row in rows] if len(rows) > len(lanes.lanes) else [],
+        map=rank_grid(rows, words),
+        all_ranks=[(row.role, rank_line([row], words, file)) for row in single],
         grids=grids(job, words),
         facts=job_facts(job, words),
+        read=what_was_read(diagnosis, words),
         environment=job.environment,
         made_by=diagnosis.made_by,
+        rule=diagnosis.answer.rule if diagnosis.answer else "",
         shortened=shortened,
         **assets,
     )
 
 
-def _trees(texts: Report) -> tuple[list[tuple[str, str, tuple[Consequence, ...]]], list[Fallout]]:
+def _trees(
+    diagnosis: Diagnosis, fallout: Sequence[Row]
+) -> tuple[list[tuple[str, str, tuple[Consequence, ...]]], list[Row]]:
     """Return a tree of consequences per fault, and all other fallout."""
-    faults = [fault for fault in (texts.answer, *texts.other_faults) if fault]
-    trees = [(fault.signature, fault.title, consequences(fault.signature, texts.fallout)) for fault in faults]
+    faults = [diagnosis.answer, *further_faults(diagnosis)] if diagnosis.answer else []
+    trees = [(fault.signature, fault.title, consequences(fault.signature, fallout)) for fault in faults]
     in_trees = {row for _, _, tree in trees for row in row_ids(tree)}
-    return [tree for tree in trees if tree[2]], [row for row in texts.fallout if id(row) not in in_trees]
+    return [tree for tree in trees if tree[2]], [row for row in fallout if id(row) not in in_trees]
+
+
+def is_log_line(block: object) -> bool:
+    return isinstance(block, LogLine)
+
+
+def is_task(block: object) -> bool:
+    return isinstance(block, Task)
+
+
+def is_row(block: object) -> bool:
+    return isinstance(block, Row)
 
 
 def prose(text: str) -> Markup:
@@ -88,6 +109,6 @@ def prose(text: str) -> Markup:
 def _template() -> tuple[Template, Mapping[str, object]]:
     templates = standalone_html.environment("logdoctor.render")
     templates.filters["prose"] = prose
-    templates.tests["link"] = is_link
+    templates.tests |= {"link": is_link, "log_line": is_log_line, "task": is_task, "row": is_row}
     assets = standalone_html.assets(templates, style=["html/report.css"], script=["html/report.js"])
     return templates.get_template("html/page.j2"), assets

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from logdoctor.model import JobSummary
+from logdoctor.model import HostClock, JobSummary
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.entity_names import ranges, rank_count, rank_names
 
-_MOST_HOSTS, _MOST_GROUPS = 24, 6
+_MOST_HOSTS, _MOST_GROUPS, _MOST_CLOCKS = 24, 6, 2
 
 
 def job_facts(job: JobSummary, words: Catalogue) -> tuple[tuple[str, str], ...]:
@@ -25,6 +25,7 @@ def job_facts(job: JobSummary, words: Catalogue) -> tuple[tuple[str, str], ...]:
         ),
         ("fact.apart", words("joint").join(differing_versions(job, words))),
         ("fact.groups", _groups(job, words)),
+        ("fact.clocks", words("joint").join(_clocks(job.clocks, words))),
         ("fact.attempts", words.count("attempt", job.attempts)),
         ("fact.end", words("cut") if job.truncated else ""),
     )
@@ -35,6 +36,16 @@ def differing_versions(job: JobSummary, words: Catalogue) -> Iterable[str]:
     """Yield texts like "NCCL 2.18.6 on rank 2". Only versions that differ between ranks are named."""
     for product, version, ranks in job.versions_apart:
         yield words("versions.apart", product=product, version=version, who=rank_names(ranks, words))
+
+
+def _clocks(clocks: Sequence[HostClock], words: Catalogue) -> Iterable[str]:
+    """Yield texts on the largest clock differences. Each names the host that is ahead first."""
+    for clock in sorted(clocks, key=lambda clock: -abs(clock.ahead))[:_MOST_CLOCKS]:
+        host, of = (clock.host, clock.of) if clock.ahead > 0 else (clock.of, clock.host)
+        count = words.count("clock.event", clock.records)
+        yield words("clock.ahead", host=host, of=of, seconds=f"{abs(clock.ahead):,.0f}", events=count)
+    if len(clocks) > _MOST_CLOCKS:
+        yield words("clock.more", n=len(clocks) - _MOST_CLOCKS)
 
 
 def _layout(job: JobSummary, words: Catalogue) -> str:

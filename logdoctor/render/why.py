@@ -9,7 +9,7 @@ from logdoctor.model.escape import escape_all
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.columns import shorten, wrap
 from logdoctor.render.entity_names import culprit_name
-from logdoctor.render.report import location
+from logdoctor.render.phrases import location
 
 MOST_LINES, MOST_ROWS = 4, 6
 MARGIN = 4

@@ -16,10 +16,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise, takewhile
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from logdoctor.model import WITH_CAUSE, Action, Cause, Decision, DecisionRow, Diagnosis, Do, Progress, Run
+from logdoctor.model import WITH_CAUSE, Action, Cause, Decision, DecisionRow, Diagnosis, Do, Run
 from logdoctor.model.catalogue import Catalogue
+from logdoctor.reasoning.verdict.decision_texts import Choice, headline_of, reason_of, sentence_of
 from logdoctor.reasoning.verdict.lasting_errors import find_lasting_error
+from logdoctor.reasoning.verdict.restart import restart_steps
 from logdoctor.reasoning.verdict.work_done import did_work, is_further
 
 OWN_FAULT = frozenset({"app", "checkpoint", "job", "rdzv"})
@@ -71,62 +74,53 @@ def decide(
     """Return the decision for the diagnosed job."""
     if diagnosis.verdict not in WITH_CAUSE:
         return _decide_without_cause(diagnosis, words, hung=hung, unread=unread)
-    choice = _choose(diagnosis, rows, hung=hung)
-    checkpoint = diagnosis.job.last_checkpoint if choice.do in AGAIN else None
-    return Decision(
+    choice, cause = _choose(diagnosis, rows, hung=hung), diagnosis.causes[0]
+    decision = Decision(
         do=choice.do,
-        sentence=_sentence(choice, diagnosis, words),
+        headline=headline_of(choice, diagnosis, words),
+        sentence=sentence_of(choice, diagnosis, words),
         hosts=choice.hosts if choice.do == "requeue-without-host" else (),
-        checkpoint=checkpoint,
+        checkpoint=diagnosis.job.last_checkpoint if choice.do in AGAIN else None,
         attempts_left=1 if choice.do in AGAIN else 0,
         collect=diagnosis.decision.collect,
-        because=_because(choice, diagnosis.causes[0], words),
+        because=reason_of(choice, cause, words),
+        running=hung,
     )
+    return replace(decision, steps=restart_steps(decision, diagnosis, words))
 
 
-class _Choice(Struct, frozen=True):
-    """A decision with the key of its reason, and the places in that text."""
-
-    do: Do
-    why: str
-    hosts: tuple[str, ...] = ()
-    attempts: int = 1
-    said: str = ""
-    """Words of the log."""
-    before: Progress | None = None
-    now: Progress | None = None
-
-
-def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> _Choice:
+def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
     cause = diagnosis.causes[0]
-    do = _by_table(cause, diagnosis, rows)
+    row = _by_table(cause, diagnosis, rows)
+    do = row.do
     earlier = _attempts(diagnosis.runs)[:-1]
     hosts = tuple(sorted(_hosts_named_again(cause, earlier, diagnosis.job.hosts)))
     if hung:
-        return _Choice("investigate", "hung")
+        return Choice("investigate", "hung")
     if cause.confidence < CERTAIN:
-        return _Choice("investigate", "guess")
+        return Choice("investigate", "guess")
     if hosts:
         count = 1 + sum(bool({*hosts} & {*run.culprit.hosts}) for run in earlier)
-        return _Choice("requeue-without-host", "host", hosts, count)
+        return Choice("requeue-without-host", "host", hosts, count)
     again = [run for run in earlier if run.verdict in WITH_CAUSE and run.signature == cause.signature]
     said = find_lasting_error(_proof(diagnosis), worked=did_work(diagnosis.job))
     if said and do in (*AGAIN, "investigate"):
-        return _Choice("fix-first", "lasting", said=said)
+        return Choice("fix-first", "lasting", said=said)
     if do in AGAIN and again and not (do == "requeue-without-host" and cause.culprit.hosts):
         return _choose_by_progress(again, _attempts(diagnosis.runs)[-1])
     if do == "requeue-without-host":
         return _choose_hosts(cause, diagnosis.job.hosts)
-    strictest = min((do, *(_by_table(c, diagnosis, rows) for c in _further_faults(diagnosis))), key=STRICT.index)
-    if strictest != do:
-        return _Choice(strictest, "second")
+    faults = (row, *(_by_table(c, diagnosis, rows) for c in _further_faults(diagnosis)))
+    strictest = min(faults, key=lambda fault: STRICT.index(fault.do))
+    if strictest.do != do:
+        return Choice(strictest.do, "second", what=strictest.what)
     no_step = do == "investigate" and any(row.when == "progress" for row in rows(cause)) and not did_work(diagnosis.job)
-    return _Choice(do, "no-step" if no_step else do)
+    return Choice(do, "no-step" if no_step else do, what=row.what)
 
 
-def _by_table(cause: Cause, diagnosis: Diagnosis, rows: Rows) -> Do:
-    held = (row.do for row in rows(cause) if _holds(row.when, cause, diagnosis))
-    return next(held, BY_ACTION[cause.action])
+def _by_table(cause: Cause, diagnosis: Diagnosis, rows: Rows) -> DecisionRow:
+    held = (row for row in rows(cause) if _holds(row.when, cause, diagnosis))
+    return next(held, DecisionRow("", BY_ACTION[cause.action]))
 
 
 def _holds(when: str, cause: Cause, diagnosis: Diagnosis) -> bool:
@@ -149,13 +143,13 @@ def _proof(diagnosis: Diagnosis) -> Iterator[str]:
             yield evidence.line.text
 
 
-def _choose_hosts(cause: Cause, hosts: Sequence[str]) -> _Choice:
+def _choose_hosts(cause: Cause, hosts: Sequence[str]) -> Choice:
     blamed = cause.culprit.hosts
     if not blamed:
-        return _Choice("investigate", "no-host")
+        return Choice("investigate", "no-host")
     if _are_most(blamed, {*hosts, *blamed}):
-        return _Choice("investigate", "most-hosts", blamed)
-    return _Choice("requeue-without-host", "requeue-without-host", blamed)
+        return Choice("investigate", "most-hosts", blamed)
+    return Choice("requeue-without-host", "requeue-without-host", blamed)
 
 
 def _are_most(blamed: Collection[str], hosts: Collection[str]) -> bool:
@@ -192,60 +186,39 @@ def _hosts_named_again(cause: Cause, earlier: Sequence[Run], hosts: Sequence[str
     return named if len(hosts) <= 1 or len(named) * 2 <= len(hosts) else set()
 
 
-def _choose_by_progress(again: Sequence[Run], last: Run) -> _Choice:
+def _choose_by_progress(again: Sequence[Run], last: Run) -> Choice:
     """Choose by the progress since the earlier attempts.
 
     ``again`` are the earlier attempts that failed by the same cause.
     """
     before, now = again[-1].last_progress, last.last_progress
     if is_further(before, now):
-        return _Choice("requeue", "further", (), 1 + len(again), before=before, now=now)
+        return Choice("requeue", "further", (), 1 + len(again), before=before, now=now)
     points = [run.last_progress for run in (*again, last)]
     progress = [is_further(*pair) for pair in pairwise(points)]
     count = 2 + sum(1 for _ in takewhile(lambda further: not further, reversed(progress[:-1])))
-    return _Choice("investigate", "still", (), count)
-
-
-def _sentence(choice: _Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
-    if choice.why in ("hung", "no-host", "most-hosts"):
-        return words(f"decide.{choice.why}", hosts=words("joint").join(choice.hosts))
-    if choice.do == "do-nothing":
-        return words("decide.requeued" if _is_requeued(diagnosis) else "decide.stopped")
-    checkpoint = diagnosis.job.last_checkpoint
-    if choice.do == "requeue" and checkpoint is not None and checkpoint.step is not None:
-        return words("decide.requeue.step", step=f"{checkpoint.step:,}")
-    if choice.do == "requeue-without-host":
-        return words("decide.requeue-without-host", hosts=words("joint").join(choice.hosts))
-    return words(f"decide.{choice.do}")
-
-
-def _is_requeued(diagnosis: Diagnosis) -> bool:
-    return "requeue" in str(dict(diagnosis.causes[0].values).get("reason")).casefold()
-
-
-def _because(choice: _Choice, cause: Cause, words: Catalogue) -> str:
-    return words(
-        f"because.{choice.why}",
-        hosts=words("joint").join(choice.hosts),
-        attempts=choice.attempts,
-        said=choice.said,
-        cause=cause.signature,
-        before=_format_progress(choice.before, words),
-        now=_format_progress(choice.now, words),
-    )
+    return Choice("investigate", "still", (), count)
 
 
 def _decide_without_cause(diagnosis: Diagnosis, words: Catalogue, *, hung: bool, unread: Unread) -> Decision:
     verdict, collect = diagnosis.verdict, diagnosis.decision.collect
     if verdict == "finished":
-        return Decision("do-nothing", words("decide.finished"))
+        return Decision("do-nothing", words("head.nothing"), words("decide.finished"))
     if verdict == "no-end-seen":
-        return Decision("investigate", words("decide.end"), collect=collect, because=words("because.end"))
-    if verdict == "nothing-to-judge":
-        why = words(f"because.{_why_nothing(diagnosis, unread)}")
-        return Decision("investigate", words("decide.nothing"), because=why)
-    sentence = words("decide.hung" if hung else "decide.investigate")
-    return Decision("investigate", sentence, collect=collect, because=_why_unknown(diagnosis, words, hung, unread))
+        key, because = "end", words("because.end")
+    elif verdict == "nothing-to-judge":
+        key, because = "nothing-to-judge", words(f"because.{_why_nothing(diagnosis, unread)}")
+    else:
+        key, because = "hung" if hung else "investigate", _why_unknown(diagnosis, words, hung, unread)
+    decision = Decision(
+        "investigate",
+        words(f"head.{key}"),
+        words(f"decide.{key}"),
+        collect=collect,
+        because=because,
+        running=hung and verdict == "unknown",
+    )
+    return replace(decision, steps=restart_steps(decision, diagnosis, words))
 
 
 def _why_nothing(diagnosis: Diagnosis, unread: Unread) -> str:
@@ -265,10 +238,3 @@ def _why_unknown(diagnosis: Diagnosis, words: Catalogue, hung: bool, unread: Unr
     if not diagnosis.unexplained:
         return words("because.open.hung") if hung else words("because.unread", count=unread.count, of=unread.of)
     return words("because.open")
-
-
-def _format_progress(progress: Progress | None, words: Catalogue) -> str:
-    if progress is None:
-        return words("because.no-progress")
-    epoch = f"epoch {progress.epoch} " if progress.epoch else ""
-    return f"{epoch}{progress.unit} {progress.value}".strip()

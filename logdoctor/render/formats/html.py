@@ -6,7 +6,7 @@ All content is there without scripts, because ticket systems strip them. The onl
 from __future__ import annotations
 
 from logdoctor.model import Diagnosis
-from logdoctor.render.report import RenderOptions
+from logdoctor.render.document import RenderOptions
 
 SHARED = True
 CONTEXT = 3

@@ -1,17 +1,14 @@
-"""Jira wiki markup for tickets, from the template ``templates/report.jira.j2``.
-
-No text of a log can act as markup. Evidence, fallout and ranks come last, below a rule, because the markup has no
-fold.
-"""
+"""Jira wiki markup for tickets. No text of a log can act as markup. The details follow below a rule."""
 
 from __future__ import annotations
 
 import re
 
 from logdoctor.model import Diagnosis
-from logdoctor.render import markup
+from logdoctor.render.answer_document import document
 from logdoctor.render.columns import shorten
-from logdoctor.render.report import RenderOptions, is_link, report
+from logdoctor.render.document import RenderOptions
+from logdoctor.render.ticket import LONGEST, Markup, write
 
 SHARED = True
 
@@ -25,8 +22,7 @@ _OPENING = r"^(?:#|(?:h[1-6]|bq)(?=\.))"
 
 def render(diagnosis: Diagnosis, options: RenderOptions) -> str:
     """Return the report of ``diagnosis`` as wiki markup."""
-    template = markup.template("report.jira.j2", escape_markup, prose, code, block, link)
-    return template.render(report=report(diagnosis, options.words), words=options.words)
+    return write(document(diagnosis, options.words), options.words, MARKUP)
 
 
 def escape_markup(text: str) -> str:
@@ -40,20 +36,25 @@ def code(text: str) -> str:
     return "{{" + escape_markup(text) + "}}" if text else ""
 
 
-def prose(text: str) -> str:
-    """Escape a sentence of a rule. What it puts in backticks becomes code."""
-    return markup.prose(text, code, escape_markup)
-
-
-def block(text: str) -> str:
-    """Return a log line as a ``{noformat}`` block.
+def block(text: str, indent: int = 0) -> str:  # noqa: ARG001 - the markup has no indented blocks
+    """Return a log line or commands as a ``{noformat}`` block.
 
     A ``{noformat}`` in the line gets a space after its brace, because it would end the block.
     """
-    line = re.sub(r"(?i)\{(?=\s*noformat)", "{ ", shorten(text, markup.LONGEST))
-    return "{noformat}\n" + line + "\n{noformat}"
+    lines = (re.sub(r"(?i)\{(?=\s*noformat)", "{ ", shorten(line, LONGEST)) for line in text.split("\n"))
+    return "\n".join(("{noformat}", *lines, "{noformat}"))
 
 
-def link(text: str) -> str:
-    """Return a link for a plain web address, else escaped text."""
-    return f"[{text}]" if is_link(text) else escape_markup(text)
+MARKUP = Markup(
+    heading=lambda level, text: f"h{level}. {escape_markup(text)}",
+    escape=escape_markup,
+    code=code,
+    cell=code,
+    link=lambda text: f"[{text}]",
+    item="*",
+    task="{}.".format,
+    block=block,
+    row=lambda cells: f"|{'|'.join(cell or ' ' for cell in cells)}|",
+    head=lambda cells: f"||{'||'.join(cells)}||",
+    fold=lambda summary: (f"----\nh3. {escape_markup(summary)}", ""),
+)

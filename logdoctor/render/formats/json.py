@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from logdoctor.model import Diagnosis
-from logdoctor.render.report import RenderOptions
+from logdoctor.render.document import RenderOptions
 
 
 def render(diagnosis: Diagnosis, options: RenderOptions) -> str:  # noqa: ARG001 - every format has this shape

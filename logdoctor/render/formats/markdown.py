@@ -1,20 +1,18 @@
-"""Markdown for tickets and chats, from the template ``templates/report.md.j2``.
-
-No text of a log can act as markup.
-"""
+"""Markdown for tickets and chats. No text of a log can act as markup."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from logdoctor.model import Diagnosis
-from logdoctor.render import markup
+from logdoctor.render.answer_document import document
 from logdoctor.render.columns import shorten
-from logdoctor.render.report import RenderOptions, is_link, report
+from logdoctor.render.document import RenderOptions
+from logdoctor.render.ticket import LONGEST, Markup, write
 
 SHARED = True
 
-# Patterns are compiled on first use, because most runs of the program never need them.
 _MARKUP = r"[\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
 _OPENING = r"^([#+=-]|\d{1,9}(?=[.)](?:\s|$)))"
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -22,8 +20,7 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 def render(diagnosis: Diagnosis, options: RenderOptions) -> str:
     """Return the report of ``diagnosis`` as GitHub-flavoured Markdown."""
-    template = markup.template("report.md.j2", escape_markup, prose, code, cell, block, link)
-    return template.render(report=report(diagnosis, options.words), words=options.words)
+    return write(document(diagnosis, options.words), options.words, MARKUP)
 
 
 def escape_markup(text: str) -> str:
@@ -45,22 +42,40 @@ def cell(text: str) -> str:
     return code(text).replace("|", "\\|")
 
 
-def prose(text: str) -> str:
-    """Escape a sentence of a rule. What it puts in backticks stays code."""
-    return markup.prose(text, code, escape_markup)
-
-
 def block(text: str, indent: int = 0) -> str:
-    """Return a log line as a fenced block, indented by ``indent`` columns."""
+    """Return a log line or commands as a fenced block, indented by ``indent`` columns."""
     fence = _fence(text, 3)
-    return ("\n" + " " * indent).join((f"{fence}text", shorten(text, markup.LONGEST), fence))
+    lines = (f"{fence}text", *(shorten(line, LONGEST) for line in text.split("\n")), fence)
+    return "\n" + "\n".join(" " * indent + line for line in lines)
 
 
-def link(text: str) -> str:
-    """Return a link for a plain web address, else escaped text."""
-    return f"<{text}>" if is_link(text) else escape_markup(text)
+def _head(cells: Sequence[str]) -> str:
+    return f"{_row(cells)}\n{_row(['---'] * len(cells))}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _fold(summary: str) -> tuple[str, str]:
+    return f"<details>\n<summary>{escape_markup(summary)}</summary>", "</details>"
 
 
 def _fence(text: str, least: int) -> str:
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     return "`" * max(least, longest + 1)
+
+
+MARKUP = Markup(
+    heading=lambda level, text: f"{'#' * level} {escape_markup(text)}",
+    escape=escape_markup,
+    code=code,
+    cell=cell,
+    link=lambda text: f"<{text}>",
+    item="-",
+    task="{}.".format,
+    block=block,
+    row=_row,
+    head=_head,
+    fold=_fold,
+)

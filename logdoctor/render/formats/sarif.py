@@ -14,8 +14,9 @@ from urllib.parse import quote
 from logdoctor.model import Cause, Diagnosis, Evidence, Problem
 from logdoctor.model.escape import escape_all
 from logdoctor.render.catalogue import Catalogue
+from logdoctor.render.document import RenderOptions
 from logdoctor.render.entity_names import culprit_name
-from logdoctor.render.report import RenderOptions, is_link
+from logdoctor.render.phrases import is_link
 
 SHARED = True
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -29,12 +29,7 @@
     made.setAttribute("aria-label", `${words.copy}: ${text.slice(0, 60)}`);
     return made;
   };
-  for (const code of document.querySelectorAll(".todo code")) {
-    if (/\s|=/.test(code.textContent)) code.after(copies(code.textContent));
-  }
-  for (const place of document.querySelectorAll(".proof .place, .decisive .place")) {
-    place.parentElement.append(copies(place.textContent));
-  }
+  for (const command of document.querySelectorAll(".command")) command.append(copies(command.textContent));
   const folds = [...document.querySelectorAll("main details")];
   if (folds.length > 1) {
     const all = button(words.unfold, (self) => {

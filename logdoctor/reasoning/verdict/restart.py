@@ -1,0 +1,85 @@
+"""Steps that carry out a decision: the commands that start the job again, if the log tells all that they need."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from logdoctor.model import Decision, Diagnosis, Step
+from logdoctor.model.catalogue import Catalogue
+from logdoctor.model.numbers import numbers_in
+from logdoctor.reasoning.verdict.decision_texts import restart_step
+
+SLURM = "slurm"
+_JOB_ID = re.compile(r"\d+(?:_\d+)?")
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]*")
+"""Names that a shell takes as they are. A name comes from a log, so no other name gets into a command."""
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9._/][A-Za-z0-9._@+/-]*")
+_HOUR = 3600
+
+
+def restart_steps(decision: Decision, diagnosis: Diagnosis, words: Catalogue) -> tuple[Step, ...]:
+    """Return the steps of ``decision``, without those of the cause."""
+    job = diagnosis.job
+    slurm_job = job.id if job.scheduler == SLURM and job.id and _JOB_ID.fullmatch(job.id) else ""
+    match decision.do:
+        case "requeue":
+            return (_requeue(slurm_job, diagnosis, words), *_remaining(diagnosis, words))
+        case "requeue-without-host":
+            return (_requeue_without(decision.hosts, slurm_job, diagnosis, words),)
+        case "do-nothing" if slurm_job and diagnosis.verdict == "stopped":
+            return (Step(words("restart.ask"), (f"sacct -X -j {slurm_job} -o JobID,State%30,End",)),)
+        case "investigate" if slurm_job and diagnosis.verdict == "no-end-seen":
+            return (Step(words("restart.state"), (f"sacct -X -j {slurm_job} -o JobID,State,ExitCode,End",)),)
+    return ()
+
+
+def _requeue(job: str, diagnosis: Diagnosis, words: Catalogue) -> Step:
+    if job:
+        return Step(words("restart.requeue.slurm"), (*_keep_log(job, diagnosis), f"scontrol requeue {job}"))
+    step = restart_step(diagnosis)
+    return Step(words("restart.requeue") if step is None else words("restart.requeue.step", step=f"{step:,}"))
+
+
+def _requeue_without(hosts: tuple[str, ...], job: str, diagnosis: Diagnosis, words: Catalogue) -> Step:
+    names = ",".join(hosts)
+    if not all(map(_PLAIN.fullmatch, hosts)):
+        return Step(words("restart.without", hosts=words("joint").join(hosts)))
+    if job:
+        commands = (
+            *_keep_log(job, diagnosis),
+            f"scontrol requeuehold {job}",
+            f"scontrol update JobId={job} ExcNodeList={names}",
+            f"scontrol release {job}",
+        )
+        return Step(words("restart.without.slurm", hosts=words("joint").join(hosts)), commands)
+    if diagnosis.job.scheduler in (SLURM, None):
+        return Step(words("restart.without.sbatch", hosts=words("joint").join(hosts), names=names))
+    return Step(words("restart.without", hosts=words("joint").join(hosts)))
+
+
+def _keep_log(job: str, diagnosis: Diagnosis) -> tuple[str, ...]:
+    """Return the command that copies the log of a batch job. Slurm empties it when it starts the job again."""
+    for source in diagnosis.coverage.inputs:
+        stem, suffix = posixpath.splitext(source.file)
+        if job in posixpath.basename(stem) and suffix == ".out" and _PLAIN_PATH.fullmatch(source.file):
+            return (f"cp {source.file} {stem}.run{diagnosis.job.attempts}{suffix}",)
+    return ()
+
+
+def _remaining(diagnosis: Diagnosis, words: Catalogue) -> tuple[Step, ...]:
+    """Return how many steps remain after a checkpoint, and how long they take."""
+    progress, seconds, start = diagnosis.job.last_progress, diagnosis.job.step_seconds, restart_step(diagnosis)
+    numbers = numbers_in(progress.value) if progress else []
+    if start is None or not seconds or len(numbers) != 2 or not start <= numbers[0] <= numbers[1]:
+        return ()
+    last, total = numbers
+    hours = (total - start) * seconds / _HOUR
+    duration = words("hours", n=f"{hours:,.0f}") if hours >= 2 else words("minutes", n=f"{hours * 60:,.0f}")
+    places = {
+        "steps": f"{total - start:,}",
+        "duration": duration,
+        "seconds": f"{seconds:.3g}",
+        "again": f"{last - start:,}",
+    }
+    return (Step(words("restart.remain", **places)),)

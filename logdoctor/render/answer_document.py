@@ -1,0 +1,242 @@
+"""Make the document of a diagnosis: what to do, what happened, how we know.
+
+It names ranks and hosts, groups equal rows and counts them. It decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from logdoctor.model import CALM, Cause, Diagnosis, Evidence, JobSummary, Owner, Step
+from logdoctor.model.escape import escape_all
+from logdoctor.render import details
+from logdoctor.render.catalogue import Catalogue
+from logdoctor.render.document import Document, LogLine, Section, Task
+from logdoctor.render.entity_names import process_name, rank_count, suspect_name
+from logdoctor.render.phrases import (
+    CERTAIN,
+    clock_time,
+    continue_sentence,
+    guarded,
+    location,
+    progress_phrase,
+    split_sentences,
+    what_was_read,
+)
+
+MARKS = {"failed": "✗", "stopped": "■", "finished": "✓"}
+NOT_JUDGED = "?"
+MOST_GUESSES = 3
+
+
+def document(diagnosis: Diagnosis, words: Catalogue) -> Document:
+    """Return the document of ``diagnosis`` in the language of ``words``. All texts are escaped."""
+    diagnosis = escape_all(diagnosis, tab=" ")
+    sections = _finished(diagnosis, words) if diagnosis.verdict == "finished" else _sections(diagnosis, words)
+    return Document(
+        verdict=diagnosis.verdict,
+        mark=MARKS.get(diagnosis.verdict, NOT_JUDGED),
+        name=diagnosis.name,
+        decision=diagnosis.decision.headline or diagnosis.verdict,
+        happened=happened(diagnosis, words),
+        identity=words("dot").join(part for part in _identity(diagnosis, words) if part),
+        sections=tuple(section for section in sections if section.blocks),
+        foot=words("dot").join(part for part in _foot(diagnosis, words) if part),
+        notice=_notice(diagnosis, words),
+    )
+
+
+def happened(diagnosis: Diagnosis, words: Catalogue) -> str:
+    """Return what happened, as it stands behind the decision in the first line."""
+    cause, job, verdict = diagnosis.answer, diagnosis.job, diagnosis.verdict
+    if cause:
+        return guarded(continue_sentence(cause.title, words), cause.confidence, words)
+    progress = progress_phrase(job.last_progress, words) if job.last_progress else ""
+    if verdict == "finished":
+        return words("finished.at", progress=progress) if progress else words("finished")
+    if verdict == "no-end-seen":
+        return words("end.step", progress=progress) if progress else words("end.started")
+    if verdict == "nothing-to-judge":
+        return _nothing(diagnosis, words)
+    if diagnosis.suspects:
+        return continue_sentence(diagnosis.suspects[0].why, words)
+    if job.first_death and job.first_death.rank is not None:
+        who = words("rank.1", ranks=job.first_death.rank)
+        key = "unknown.ended" if job.first_death.why else "unknown.ended.bare"
+        return words(key, who=who, how=job.first_death.why)
+    if not diagnosis.unexplained and diagnosis.decision.because:
+        return continue_sentence(diagnosis.decision.because, words)
+    title = next((symptom.title for symptom in diagnosis.symptoms if symptom.title), "")
+    return words("unknown.but", title=continue_sentence(title, words)) if title else words("unknown")
+
+
+def _nothing(diagnosis: Diagnosis, words: Catalogue) -> str:
+    inputs = diagnosis.coverage.inputs
+    if len(inputs) == 1 and not diagnosis.coverage.bytes and not diagnosis.problems:
+        return words("nothing.empty", file=inputs[0].file)
+    return continue_sentence(diagnosis.decision.because, words)
+
+
+def _identity(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
+    """Yield the signature, the process and the confidence."""
+    cause, job = diagnosis.answer, diagnosis.job
+    if cause:
+        yield cause.signature
+        yield process_name(cause.culprit, words)
+        yield words("confidence", value=f"{cause.confidence:.2f}")
+        yield words("by.classifier") if cause.by == "classifier" else ""
+        yield words("rule.own", file=cause.rule_origin) if cause.rule_origin else ""
+    elif diagnosis.verdict == "finished":
+        yield location(diagnosis.verdict_known_by) if diagnosis.verdict_known_by else ""
+        yield diagnosis.verdict_known_by.text.strip() if diagnosis.verdict_known_by else ""
+        yield rank_count(job, words)
+    else:
+        yield diagnosis.verdict
+        if diagnosis.suspects:
+            yield words("suspect.short", who=suspect_name(diagnosis.suspects[0], words))
+            yield words("confidence", value=f"{diagnosis.suspects[0].confidence:.2f}")
+        elif diagnosis.verdict == "no-end-seen" and job.last_progress:
+            line = job.last_progress.evidence
+            yield words("last.step", where=words("joint").join(filter(None, (location(line), clock_time(line.time)))))
+
+
+def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
+    """Yield the sections of the first screen, then the details."""
+    cause, calm = diagnosis.answer, diagnosis.verdict in CALM
+    yield Section("happened", words("happened"), tuple(_sentences(diagnosis, words)))
+    if cause:
+        yield Section("proof", words("proof"), tuple(log_lines(_proof(cause, diagnosis.job))))
+    elif not calm:
+        seen = (*(line for suspect in diagnosis.suspects for line in suspect.evidence), *diagnosis.unexplained)
+        yield Section("proof", words("proof"), tuple(log_lines(seen)))
+    yield Section(
+        "do", words("do"), tuple(_tasks(diagnosis, words)), words("do.hung") if diagnosis.decision.running else ""
+    )
+    for other in details.further_faults(diagnosis):
+        text = words("also", signature=other.signature, title=other.title)
+        yield Section("also", "", (text,))
+    yield Section("doubts", words("doubts"), tuple(_doubts(diagnosis, words)))
+    guesses = diagnosis.causes if not cause else details.alternatives(diagnosis)
+    names = [f"{guess.signature} {guess.confidence:.2f}" for guess in guesses[:MOST_GUESSES]]
+    if not calm:
+        yield Section("guesses", words("guesses"), (words("dot").join(names),) if names else ())
+    yield Section("not-read", words("notread"), tuple(details.unread(diagnosis.problems, words)))
+    yield from details.sections(diagnosis, words)
+
+
+def _finished(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
+    survived = tuple(log_lines(symptom.evidence[0] for symptom in diagnosis.symptoms if symptom.evidence))
+    yield Section("outlived", words("outlived"), survived)
+    yield Section("not-read", words("notread"), tuple(details.unread(diagnosis.problems, words)))
+    yield from details.sections(diagnosis, words)
+
+
+def _sentences(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
+    """Yield what happened, one sentence each, the most important first."""
+    cause, job = diagnosis.answer, diagnosis.job
+    if not cause:
+        return
+    first, *more = split_sentences(cause.summary) or [""]
+    yield first
+    reason = diagnosis.decision.because
+    if reason and reason != words.table.get(f"because.{diagnosis.decision.do}"):
+        yield reason
+    if job.last_progress:
+        yield _progress_sentence(diagnosis, words)
+    if cause.victims:
+        yield words.count("victims", cause.victims)
+    yield from more
+
+
+def _progress_sentence(diagnosis: Diagnosis, words: Catalogue) -> str:
+    job = diagnosis.job
+    assert job.last_progress is not None  # noqa: S101
+    progress = job.last_progress
+    last = words("last", progress=progress_phrase(progress, words), where=location(progress.evidence))
+    checkpoint = job.last_checkpoint
+    if diagnosis.verdict != "stopped" or checkpoint is None or checkpoint.step is None:
+        return last
+    return words("space").join((last, words("checkpoint", step=f"{checkpoint.step:,}")))
+
+
+def _proof(cause: Cause, job: JobSummary) -> Iterator[Evidence]:
+    """Yield the evidence without the line of the last progress, because a sentence names it."""
+    progress = location(job.last_progress.evidence) if job.last_progress else ""
+    return (proof for n, proof in enumerate(cause.evidence) if n == 0 or location(proof) != progress)
+
+
+def log_lines(evidence: Iterable[Evidence]) -> Iterator[LogLine]:
+    """Yield log lines with their locations. A repeated ``why`` is left out after its first line."""
+    whys: set[str] = set()
+    for proof in evidence:
+        why = "" if proof.why in whys else proof.why
+        whys.add(why)
+        around = tuple((line.number, line.text.rstrip()) for line in proof.around)
+        yield LogLine(location(proof), proof.line.text.strip(), why, proof.line.number, around)
+
+
+def _tasks(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Task]:
+    """Yield what to do: first the decision, then the steps of the cause, or what to collect."""
+    cause, decision = diagnosis.answer, diagnosis.decision
+    yield from map(_task, decision.steps)
+    if cause is None:
+        sentence = decision.sentence if diagnosis.verdict == "nothing-to-judge" else ""
+        yield from (Task(text) for text in (sentence, *decision.collect) if text)
+        return
+    if cause.owner.frame:
+        yield Task(_look(cause.owner, words))
+    yield from map(_task, cause.steps)
+    if not decision.steps and not cause.steps:
+        yield Task(decision.sentence)
+
+
+def _task(step: Step) -> Task:
+    return Task(step.text, step.commands)
+
+
+def _look(owner: Owner, words: Catalogue) -> str:
+    """Return "Look at train.py:88: `loss.backward()`"."""
+    if not owner.code:
+        return words("look", frame=owner.frame)
+    return words("look.code", frame=owner.frame, code=owner.code.replace("`", "'"))
+
+
+def _doubts(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
+    """Yield what is not certain, or was missing."""
+    cause, job = diagnosis.answer, diagnosis.job
+    if cause and cause.confidence < CERTAIN:
+        yield from details.checks(cause, words, "contradicted")
+    number = len(job.ranks_seen)
+    if job.ranks_expected and 0 < number < job.ranks_expected and (not cause or cause.confidence < CERTAIN):
+        yield words("missing.ranks", seen=f"{number:,}", expected=f"{job.ranks_expected:,}")
+    if job.truncated and diagnosis.verdict != "no-end-seen":
+        yield words("missing.cut")
+    if cause and cause.confidence < CERTAIN:
+        yield _sureness(cause, words)
+
+
+def _sureness(cause: Cause, words: Catalogue) -> str:
+    return words("sureness", share=f"{cause.confidence * 100:.0f}")
+
+
+def _foot(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
+    """Yield how much was read, the size of the job, and what the first screen leaves out."""
+    if diagnosis.verdict == "nothing-to-judge" and not diagnosis.coverage.bytes:
+        return
+    yield f"{words('read')} {what_was_read(diagnosis, words)}"
+    if diagnosis.verdict != "finished":
+        yield details.ranks_and_hosts(diagnosis.job, words)
+    if diagnosis.answer and diagnosis.answer.victims:
+        yield words.count("victimcount", diagnosis.answer.victims)
+
+
+def _notice(diagnosis: Diagnosis, words: Catalogue) -> str:
+    redacted = diagnosis.redaction
+    if not redacted.on:
+        return ""
+    counts = (
+        words.count("hostcount", redacted.hosts),
+        words.count("usercount", redacted.users),
+        words.count("addresscount", redacted.addresses),
+    )
+    return words("redacted", counts=words("joint").join(counts))
