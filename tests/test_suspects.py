@@ -30,7 +30,7 @@ def unknown(log: str, knowledge, **options) -> Diagnosis:
 def test_the_only_rank_behind_stands_apart(knowledge):
     (suspect,) = unknown(job(behind=(2,)) + FAILED, knowledge).suspects
     assert suspect.rank == 2
-    assert suspect.why == "Rank 2 printed 10 last, all others 11."
+    assert suspect.why == "Rank 2 printed step 10 last, all others step 11."
     assert suspect.evidence[0].line.text == line(2, 10, 10).strip()
 
 

@@ -31,8 +31,8 @@ _NAMES = (
     later(r"(?:^|/)rsl\.(?:error|out)\.(?P<rank>\d{4,6})$"),
     later(r"(?:^|[/_.-])(?P<tag>(?:node|worker|host|pod|trainer|master|task|actor|launcher)[_-]?\d{1,6})(?=[._-]|$)"),
 )
-"""torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, logs of a machine such as dmesg-gpu07.log,
-WRF's rsl.error.N, nodes and workers.
+"""torchrun --log-dir, per-rank files, NCCL_DEBUG_FILE with %h.%p, Slurm's %j-%N, logs of a machine such as
+dmesg-gpu07.log, WRF's rsl.error.N, nodes and workers.
 
 A folder names a rank only with its whole name, because ``fsdp-rank5/job.log`` is the name of an experiment.  In
 ``lora_rank_16.log`` the number is a setting.

@@ -181,7 +181,8 @@ def _tasks(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Task]:
     yield from map(_task, decision.steps)
     if cause is None:
         sentence = decision.sentence if diagnosis.verdict == "nothing-to-judge" else ""
-        yield from (Task(text) for text in (sentence, *decision.collect) if text)
+        collect = () if decision.running and decision.steps else decision.collect
+        yield from (Task(text) for text in (sentence, *collect) if text)
         return
     if cause.owner.frame:
         yield Task(_look(cause.owner, words))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 
-from logdoctor.model import Decision, Diagnosis, Step
+from logdoctor.model import Decision, Diagnosis, Step, Suspect
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.numbers import numbers_in
 from logdoctor.reasoning.verdict.decision_texts import restart_step
 
 SLURM = "slurm"
+MOST_ASKED = 3
+"""Processes to ask, and files that a command repeats."""
 _JOB_ID = re.compile(r"\d+(?:_\d+)?")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]*")
 """Names that a shell takes as they are. A name comes from a log, so no other name gets into a command."""
@@ -31,7 +33,35 @@ def restart_steps(decision: Decision, diagnosis: Diagnosis, words: Catalogue) ->
             return (Step(words("restart.ask"), (f"sacct -X -j {slurm_job} -o JobID,State%30,End",)),)
         case "investigate" if slurm_job and diagnosis.verdict == "no-end-seen":
             return (Step(words("restart.state"), (f"sacct -X -j {slurm_job} -o JobID,State,ExitCode,End",)),)
-    return ()
+    return _ask_processes(diagnosis, words) if decision.running else ()
+
+
+def _ask_processes(diagnosis: Diagnosis, words: Catalogue) -> tuple[Step, ...]:
+    """Return the commands that take stack and kernel log of the processes that stand apart, and ask again."""
+    commands: list[str] = []
+    collected: list[str] = []
+    for suspect in _apart(diagnosis)[:MOST_ASKED]:
+        host, pid = suspect.host or "", suspect.pid
+        if pid and _PLAIN.fullmatch(host):
+            stack, kernel = f"stack-{pid}.txt", f"dmesg-{host}.txt"
+            commands.append(f"ssh {host} py-spy dump --pid {pid} > {stack}")
+            commands.append(f"ssh {host} dmesg -T > {kernel}")
+            collected += [stack, kernel]
+    files = [source.file for source in diagnosis.coverage.inputs]
+    if not commands:
+        return ()
+    if len(files) <= MOST_ASKED and all(map(_PLAIN_PATH.fullmatch, files)):
+        commands.append(f"logdoctor --hung {' '.join((*files, *dict.fromkeys(collected)))}")
+    return (Step(words("restart.ask-processes"), tuple(dict.fromkeys(commands))),)
+
+
+def _apart(diagnosis: Diagnosis) -> tuple[Suspect, ...]:
+    """Return the suspects, else the culprit of an answer about a job that still runs."""
+    if diagnosis.suspects or not diagnosis.answer:
+        return diagnosis.suspects
+    culprit = diagnosis.answer.culprit
+    hosts = culprit.hosts * len(culprit.pids) if len(culprit.hosts) == 1 else culprit.hosts
+    return tuple(Suspect(host=host, pid=pid) for host, pid in zip(hosts, culprit.pids, strict=False))
 
 
 def _requeue(job: str, diagnosis: Diagnosis, words: Catalogue) -> Step:

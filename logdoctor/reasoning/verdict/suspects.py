@@ -22,8 +22,9 @@ def find_suspects(state: JobState, rows: Sequence[RankRow], words: Catalogue) ->
     steps = {rank: record for rank, record in state.last_steps().items() if rank is not None}
     behind = _find_behind(steps)
     if behind is not None:
-        value, others = steps[behind].fields.get("value"), max(map(_place, steps.values()))[1]
-        why = words("suspect.behind", rank=behind, step=value, others=f"{others:g}")
+        fields, others = steps[behind].fields, max(map(_place, steps.values()))[1]
+        step, unit = f"{fields.get('value')}".partition("/")[0], fields.get("unit") or "step"
+        why = words("suspect.behind", rank=behind, unit=unit, step=step, others=f"{others:g}")
         return (_suspect(behind, ONE_BEHIND, why, steps, state),)
     silent = _find_silent(rows, SILENT_STEPS * (state.step_seconds() or 0.0))
     if silent is None:
