@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -81,7 +81,9 @@ def _diagnose(line: str, lang: str, folders: Sequence[Path]) -> bool:
     from logdoctor.model import CALM
     from logdoctor.pipeline.diagnosis import diagnose
 
-    diagnosis = diagnose(io.BytesIO(f"{line}\n".encode()), rules=folders, lang=lang)
+    source: Any = io.BytesIO(f"{line}\n".encode())
+    source.name = "<stdin>"
+    diagnosis = diagnose(source, rules=folders, lang=lang)
     is_failure = diagnosis.verdict not in CALM
     if is_failure:
         write(diagnosis, Style(lang=lang), None)

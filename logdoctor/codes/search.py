@@ -13,7 +13,7 @@ UNLIKELY = ("errno", "libfabric")
 """Catalogues that are likely, or unlikely, to be meant by a number alone."""
 USUAL = {"signal": (6, 7, 9, 11, 15), "exit-code": (1, 2, 126, 127, 134, 135, 137, 139, 143, 255)}
 """Numbers that mostly mean this in training jobs."""
-_NAME_AND_NUMBER = re.compile(r"([a-z][a-z _./-]*?)[\s:=#_(]*(-?)(0x[0-9a-f]+|\d+)\)?", re.IGNORECASE)
+_NAME_AND_NUMBER = re.compile(r"([a-z][a-z _./-]*?)[\s:=#_(]*((?<=[\s=(])-|)(0x[0-9a-f]+|\d+)\)?", re.IGNORECASE)
 
 
 def find_codes(words: str) -> tuple[Entry, ...]:
