@@ -23,7 +23,7 @@ def test_rules_show_prints_cause_remedy_symptoms_and_file():
     page = call("rules", "show", "cuda.oom").stdout
     assert "What to do (stop)" in page
     assert "Symptoms" in page
-    assert "cuda/oom.yaml" in page
+    assert "cuda/oom/rule.yaml" in page
 
 
 def test_rules_schema_is_json():

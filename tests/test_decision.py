@@ -28,7 +28,7 @@ from logdoctor.reasoning.verdict.decision import decide
 from logdoctor.reasoning.verdict.lasting_errors import CATALOGUES, LASTING_CODES, UNREACHED_CODES
 from logdoctor.render import render
 from logdoctor.render.catalogue import catalogue
-from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset import rule_files, shipped_rules
 from logdoctor.ruleset.decisions import read_decisions
 from logdoctor.ruleset.tables import VERDICTS, read_signatures
 
@@ -85,9 +85,7 @@ def test_every_signature_has_a_decision_without_a_condition():
 
 
 def test_every_row_is_about_a_signature_or_a_rule():
-    rules = {
-        ".".join(path.relative_to(shipped_rules()).with_suffix("").parts) for path in shipped_rules().rglob("*.yaml")
-    }
+    rules = {file.id for file in rule_files(shipped_rules())}
     signatures = {*read_signatures(shipped_rules() / "signatures.tsv", [])}
     assert {*read_decisions(shipped_rules() / "decisions.tsv", [])} - signatures - rules == set()
 

@@ -89,7 +89,7 @@ def test_csv_cell_is_never_a_formula(tmp_path):
 def test_a_place_of_the_worklist_begins_a_rule(archive, tmp_path):
     place = rows(archive)[0]["example"]
     call("rules", "new", "site.torus", "--from", place, "--rules", tmp_path / "my")
-    assert "torus link (?P<link>" in (tmp_path / "my" / "site" / "torus.yaml").read_text()
+    assert "torus link (?P<link>" in (tmp_path / "my" / "site" / "torus" / "rule.yaml").read_text()
 
 
 def test_a_log_cannot_act_on_the_screen(tmp_path):

@@ -12,7 +12,7 @@ from logdoctor.model import LogdoctorError
 from logdoctor.pack import cached_files, shipped
 from logdoctor.pipeline import knowledge as pack_module
 from logdoctor.pipeline.knowledge import gather
-from logdoctor.ruleset import loading
+from logdoctor.ruleset import documents
 
 RULE = """\
 title: The {what|part} is out of tune
@@ -121,8 +121,8 @@ def test_own_rules_are_compiled_on_top_of_those_of_a_wheel(as_wheel, tmp_path, m
     own.parent.mkdir(parents=True)
     own.write_text(RULE.replace("out of tune", "off the beat"))
     read_files: list[str] = []
-    parse = loading.parse
-    monkeypatch.setattr(loading, "parse", lambda text, where: read_files.append(where) or parse(text, where))
+    parse = documents.parse
+    monkeypatch.setattr(documents, "parse", lambda text, where: read_files.append(where) or parse(text, where))
     pack = gather([as_wheel, tmp_path / "own"])
     assert [rule.id for rule in pack.rules] == ["app.off-beat", "app.out-of-tune"]
     assert read_files == [str(own)]

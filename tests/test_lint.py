@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.usefixtures("clean_environment"), pytest.mark.xdist_gr
 
 def issues(folder) -> list[tuple[str, str]]:
     """Lint the rules of a folder alone. Return (code, rule) of each issue."""
-    return [(r.code, r.rule) for r in lint([folder])[1]]
+    return [(r.code, r.rule) for r in lint([folder]).issues]
 
 
 def codes(folder, *changes: tuple[str, str]) -> list[str]:
@@ -95,7 +95,7 @@ def test_signature_that_the_table_of_the_folder_lacks_is_an_error_with_the_line_
 def test_signature_of_a_variant_is_named_at_its_own_line(tmp_path):
     rule_file(tmp_path, "site.no-licence", LICENCE, ("action: retry", "action: retry\nsignature: site.licence"))
     (tmp_path / "signatures.tsv").write_text("")
-    assert [(i.code, i.where) for i in lint([tmp_path])[1]] == [
+    assert [(i.code, i.where) for i in lint([tmp_path]).issues] == [
         ("unlisted", f"{tmp_path}/site/no-licence.yaml:4"),
     ]
 
@@ -111,7 +111,7 @@ def test_listed_signature_and_folder_without_a_table_are_accepted(tmp_path):
 def test_faulty_table_is_reported_once(tmp_path):
     rule_file(tmp_path, "site.licence")
     (tmp_path / "signatures.tsv").write_text("site.power\tstop\n")
-    assert [i.code for i in lint([tmp_path])[1]] == ["faulty"]
+    assert [i.code for i in lint([tmp_path]).issues] == ["faulty"]
 
 
 def test_a_rule_that_another_always_beats_is_shadowed(tmp_path):
@@ -145,7 +145,7 @@ def test_because_without_an_example_of_both_is_unproven(tmp_path):
 def test_a_fallback_whose_lines_are_always_taken_is_unreachable(tmp_path):
     rule_file(tmp_path, "site.licence")
     rule_file(tmp_path, "site.net", LICENCE, ("action", "role: fallback\naction"))
-    (issue,) = [r for r in lint([tmp_path])[1] if r.rule == "site.net"]
+    (issue,) = [r for r in lint([tmp_path]).issues if r.rule == "site.net"]
     assert issue.code == "unreachable"
     assert "site.licence" in issue.why
 

@@ -8,7 +8,7 @@ from failing_job import diagnose_log
 from logdoctor.codes.packages import find_package, packages
 from logdoctor.model import Owner, RuleError
 from logdoctor.render import render
-from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset import rule_files, shipped_rules
 from logdoctor.ruleset.decisions import read_owners
 from logdoctor.ruleset.tables import VERDICTS, read_signatures
 
@@ -87,9 +87,7 @@ def test_order_is_of_the_one_who_gave_it(line, who, knowledge):
 
 def test_every_row_is_about_a_signature_or_a_rule():
     errors: list[RuleError] = []
-    rules = {
-        ".".join(path.relative_to(shipped_rules()).with_suffix("").parts) for path in shipped_rules().rglob("*.yaml")
-    }
+    rules = {file.id for file in rule_files(shipped_rules())}
     signatures = {*read_signatures(shipped_rules() / "signatures.tsv", [])} - {*VERDICTS}
     assert {*read_owners(shipped_rules() / "owners.tsv", errors)} - signatures - rules == set()
     assert errors == []

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import call
 from rule_texts import BOOK, LICENCE, rule_file
 
 from logdoctor.ruleset.loading import load
@@ -49,3 +50,10 @@ def test_page_of_a_rule_has_title_cause_evidence_and_remedy(tmp_path):
         "Not this",
     ):
         assert part in page, part
+
+
+def test_page_and_list_say_what_documents_a_rule_that_no_log_showed(tmp_path):
+    evidence = "licd 3.2, src/serve.c"
+    rule_file(tmp_path, "site.licence", LICENCE, ("action: retry", f"action: retry\nevidence: {evidence}"))
+    assert f"\nEvidence: {evidence}\n" in rule_pages(load([tmp_path]).rules)["site.md"]
+    assert f"is gone  [{evidence}]" in call("rules", "list", "--rules", tmp_path).stdout

@@ -16,6 +16,7 @@ from logdoctor.authoring.drafting import draft, lines_at, suggest
 from logdoctor.authoring.lint import lint
 from logdoctor.model import InputError
 from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.loading import read
 from logdoctor.ruleset.tables import read_signatures
 
 pytestmark = pytest.mark.usefixtures("clean_environment")
@@ -37,9 +38,9 @@ LOGS = {
 def test_a_draft_has_no_fault_but_the_words_to_be_written(tmp_path):
     for name, log in LOGS.items():
         rule_file(tmp_path, f"site.{name.replace(' ', '-')}", draft("site.torus", log, {}).text)
-    count, issues = lint([tmp_path])
-    assert count == len(LOGS)
-    assert [str(r) for r in issues if r.code != "todo"] == []
+    result = lint([tmp_path])
+    assert result.count == len(LOGS)
+    assert [str(r) for r in result.issues if r.code != "todo"] == []
 
 
 @given(st.text(min_size=1, max_size=60))
@@ -68,11 +69,26 @@ def test_words_stay_and_values_become_groups_named_by_the_word_before():
     assert (match["link"], match["switch"], match["peer"]) == ("7", "sw-40.rack3", "10.0.0.7:90")
 
 
-def test_action_of_a_draft_equals_that_of_its_signature():
+def test_draft_leaves_to_its_signature_what_the_signature_says():
     signatures = read_signatures(shipped_rules() / "signatures.tsv", [])
-    assert yaml.safe_load(draft("net.dns", LINE, signatures).text)["action"] == signatures["net.dns"].action
-    variant = yaml.safe_load(draft("net.dns-torus", LINE, signatures, "net.ib-completion").text)
-    assert (variant["signature"], variant["action"]) == ("net.ib-completion", "exclude")
+    listed, unlisted = (yaml.safe_load(draft(name, LINE, signatures).text) for name in ("net.dns", "site.torus"))
+    assert not {"action", "failure_class", "signature"} & listed.keys()
+    assert {"action", "failure_class"} <= unlisted.keys()
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "signature", "file"),
+    [
+        ("net.dns", "", "net/dns/rule.yaml"),
+        ("net.dns-torus", "net.dns", "net/dns/dns-torus.yaml"),
+        ("site.torus", "net.dns", "site/torus.yaml"),
+    ],
+)
+def test_draft_is_a_rule_of_its_id_and_signature_where_it_is_written(rule_id, signature, file, tmp_path):
+    arguments = ["--signature", signature] if signature else []
+    call("rules", "new", rule_id, "--line", LINE, "--rules", tmp_path, *arguments)
+    rule = read([shipped_rules(), tmp_path]).rule(rule_id)
+    assert (rule.path, rule.signature) == (str(tmp_path / file), signature or rule_id)
 
 
 def test_a_line_of_a_file_and_of_an_archive_member_is_found_by_its_place(tmp_path):
@@ -95,7 +111,7 @@ def test_place_without_a_line_is_exit_code_3(place, tmp_path, monkeypatch):
 def test_the_rule_is_written_and_the_next_steps_are_shown(tmp_path):
     (tmp_path / "job.log").write_text(f"step 1\n{LINE}\n")
     out = call("rules", "new", "site.torus", "--from", f"{tmp_path}/job.log:2", "--rules", tmp_path / "my").stdout
-    file = tmp_path / "my" / "site" / "torus.yaml"
+    file = tmp_path / "my" / "site" / "torus" / "rule.yaml"
     assert f"wrote {file}" in out
     assert f"logdoctor rules lint site.torus --rules {tmp_path}/my" in out
     assert "python.exception" in out
@@ -105,17 +121,17 @@ def test_the_rule_is_written_and_the_next_steps_are_shown(tmp_path):
 @pytest.mark.parametrize("arguments", [["--line", LINE], []])
 def test_the_line_may_be_an_option_or_standard_input(arguments, tmp_path):
     call("rules", "new", "site.torus", *arguments, "--rules", tmp_path, stdin=LINE + "\n")
-    assert LINE in (tmp_path / "site" / "torus.yaml").read_text()
+    assert LINE in (tmp_path / "site" / "torus" / "rule.yaml").read_text()
 
 
 def test_nothing_is_overwritten(tmp_path):
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "torus.yaml").write_text("mine")
+    (tmp_path / "site" / "torus").mkdir(parents=True)
+    (tmp_path / "site" / "torus" / "rule.yaml").write_text("mine")
     assert "there already" in call("rules", "new", "site.torus", "--line", LINE, "--rules", tmp_path, code=2).stderr
-    assert (tmp_path / "site" / "torus.yaml").read_text() == "mine"
+    assert (tmp_path / "site" / "torus" / "rule.yaml").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["torus", "Site.torus", "site/torus", "../x.y", "site..x", "a.b\n"])
+@pytest.mark.parametrize("name", ["torus", "Site.torus", "site/torus", "../x.y", "site..x", "a.b\n", "a.b.c"])
 def test_an_id_that_is_no_path_below_the_folder_is_wrong_usage(name, tmp_path):
     call("rules", "new", name, "--line", LINE, "--rules", tmp_path, code=2)
     assert list(tmp_path.iterdir()) == []

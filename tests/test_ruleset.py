@@ -101,11 +101,19 @@ def test_action_that_differs_from_its_signature_is_a_fault(tmp_path):
     assert any("agrees on 'stop'" in f for f in faults(tmp_path, GOOD))
 
 
+def test_action_of_a_rule_is_that_of_its_signature(tmp_path):
+    (tmp_path / "signatures.tsv").write_text("net.taken\tnetwork\tstop\tnot set up\t-\tPort taken\n")
+    assert load([folder(tmp_path, net__taken=GOOD.replace("action: retry\n", ""))]).rules[0].action == "stop"
+
+
+def test_rule_of_an_unlisted_signature_says_its_action(tmp_path):
+    assert any("taken.yaml:1: 'action' is missing" in f for f in faults(tmp_path, GOOD.replace("action: retry\n", "")))
+
+
 def test_a_users_folder_overrides_a_rule_of_the_same_id(tmp_path):
     ours, theirs = tmp_path / "a", tmp_path / "b"
     folder(ours, net__taken=GOOD)
     folder(theirs, net__taken=GOOD.replace("title: The", "title: Our"))
-    assert [path.parent.parent for _, path in rule_files([ours, theirs])] == [theirs]
     assert load([ours, theirs]).rules[0].say("en").title.startswith("Our")
 
 
@@ -156,7 +164,7 @@ def test_dangling_link_is_a_fault_without_the_help_to_save_the_file(tmp_path):
 
 
 SCHEMA = json.loads((shipped_rules() / "rule.schema.json").read_text("utf-8"))
-FILES = dict(rule_files([shipped_rules()]))
+FILES = {file.id: file.path for file in rule_files(shipped_rules())}
 UGLY = re.compile(r"  | ,| \.(?!\w|/)|\(\)|（）|: ?[.,;]|：[。，；]|,,|\.\.|，，|。。|[:：]$|[{}]|，。|；。|;\.")
 """Blanks and punctuation that remain around left-out words."""
 EDITOR = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)

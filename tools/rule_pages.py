@@ -39,6 +39,7 @@ LABELS: dict[str, dict[str, str]] = {
         "remedy": "What to do",
         "known": "How logdoctor knows",
         "when": "Holds when",
+        "evidence": "Evidence",
         "explains": "Explains",
         "references": "Read more",
         "example": "Example",
@@ -63,6 +64,7 @@ LABELS: dict[str, dict[str, str]] = {
         "remedy": "处理办法",
         "known": "判断依据",
         "when": "成立条件",
+        "evidence": "依据",
         "explains": "可解释",
         "references": "参考",
         "example": "示例",
@@ -152,6 +154,8 @@ def _knowledge(rule: Rule, labels: Labels) -> Iterator[str]:
     for symptom in rule.symptoms:
         yield f"- {symptom.name}: {', '.join(_conditions(symptom))}"
     yield f"\n{labels['when']}: {_code(_condition(rule.when))}"
+    if rule.evidence:
+        yield f"\n{labels['evidence']}: {rule.evidence}"
     if rule.because:
         yield f"\n{labels['explains']}: {', '.join(_code(special.of) for special in rule.because)}"
 

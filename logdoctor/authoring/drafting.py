@@ -17,13 +17,16 @@ from logdoctor.logs.line_parser import read_message
 from logdoctor.matcher import make_pattern
 from logdoctor.model import InputError, Job, Problem, Record, Stream
 from logdoctor.pipeline.masking import Piece, split_values
+from logdoctor.ruleset import BASE, SUFFIX
 from logdoctor.ruleset.tables import Signature
 
-ID = re.compile(r"[a-z0-9][a-z0-9-]*(?:\.[a-z0-9][a-z0-9-]*)+")
+ID = re.compile(r"[a-z0-9][a-z0-9-]*\.[a-z0-9][a-z0-9-]*")
 LINES_READ = 200
 """Lines read from the chosen line on, because its record may go on there."""
 LONGEST_TEXT = 160
 """Characters of the message that the suggested expression covers."""
+FLAT = 2
+"""Parts of the path of a rule without a folder of its signature."""
 UNKNOWN_KINDS = ("text.line",)
 _SOURCE = re.compile(r"^[\w./-]{1,200}\.(?:cc|cpp|cu|cuh|c|h|hpp|py|go|rs):\d+[:\])]*\s+")
 _BEFORE = re.compile(r"([A-Za-z]{3,16})[ =:#]{1,2}$")
@@ -98,6 +101,15 @@ class _Raw(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         return self._stream.readinto(memoryview(buffer))
+
+
+def place_of(rule_id: str, signature: str = "") -> Path:
+    """Return the file of a rule below its folder. A variant is beside the rule of its signature in the same family."""
+    family, _, name = rule_id.partition(".")
+    if not signature or signature == rule_id:
+        return Path(family, name, BASE + SUFFIX)
+    of_family, _, folder = signature.partition(".")
+    return Path(family, folder, name + SUFFIX) if of_family == family else Path(family, name + SUFFIX)
 
 
 def draft(rule_id: str, text: str, signatures: Mapping[str, Signature], signature: str = "") -> Draft:
@@ -210,16 +222,14 @@ def _file(
 ) -> str:
     value = next((f"{{{n}|a {n}}}" for n in groups_of(symptom.get("text", "")) if n != "rank"), "its partner")
     meaning = f"# {agreed.meaning}\n" if agreed else ""
-    action = agreed.action if agreed else "stop"
     choices = "stop: fix first; retry: start again; exclude: drain the host; none: nothing"
-    agreement = "as agreed in signatures.tsv" if agreed else choices
     lines = [
         f"# {rule_id}: see docs/rules.md; every TODO is yours to write, 'logdoctor rules lint {rule_id}' finds them.",
-        *([f"signature: {signature}"] if signature else []),
+        *([f"signature: {signature}"] if len(place_of(rule_id, signature).parts) == FLAT else []),
         f'{meaning}title: "TODO: the answer in one line, such as: Rank {{rank|A rank}} lost {value}"',
         "cause: >-",
         f"  TODO: one sentence that says what happened, with this job's values, such as {value} on {{host|the host}}.",
-        f"action: {action}  # {agreement}",
+        *([] if agreed else [f"action: stop  # {choices}"]),
         *([] if agreed else ["failure_class: program fails  # or another class of failure_classes.tsv"]),
         "strength: likely  # proof, strong, likely or hint: how often it is right when it holds",
         "remedy:",
@@ -231,18 +241,12 @@ def _file(
         *about,
         "  seen:",
         *(f"    {key}: {_quote(value)}" for key, value in symptom.items()),
-        "when: {any: [seen]}",
         "examples:",
         *_log("  - log: ", log),
         "near_misses:",
         "  - is: healthy",
         '    because: "TODO: why this line, which looks alike, means something else"',
         '    log: "TODO: the likeliest line to be confused with it"',
-        "text:",
-        "  zh:",
-        '    title: "TODO: 标题"',
-        '    cause: "TODO: 原因"',
-        '    remedy: ["TODO: 查明", "TODO: 修改", "TODO: 验证"]',
     ]
     return "\n".join(lines) + "\n"
 

@@ -5,8 +5,11 @@ A rule can ignore an issue with a reason: ``lint: {ignore: {overlapping: both ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+
+from msgspec import Struct
 
 from logdoctor.authoring.condition_checks import check_conditions
 from logdoctor.authoring.example_checks import RuleTraces, check_examples
@@ -18,12 +21,24 @@ from logdoctor.authoring.translation_checks import check_translations
 from logdoctor.authoring.word_checks import check_todo, check_words
 from logdoctor.model import Problem, Rule
 from logdoctor.pipeline.knowledge import Knowledge, gather
+from logdoctor.ruleset.documents import languages
 from logdoctor.ruleset.loading import read
 from logdoctor.ruleset.tables import SIGNATURES
 
 
-def lint(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[LintIssue]]:
-    """Return the number of checked rules and all issues, sorted by file and line.
+class LintResult(Struct, frozen=True):
+    """The number of checked rules, all issues sorted by file and line, and the rules without a translation.
+
+    ``untranslated`` counts them by each language that their folder has.
+    """
+
+    count: int
+    issues: list[LintIssue]
+    untranslated: dict[str, int]
+
+
+def lint(folders: Sequence[Path], only: Sequence[str] = ()) -> LintResult:
+    """Check rules.
 
     ``only`` holds ids or signatures of the rules to check. Faults of unreadable files are returned in any case.
     """
@@ -31,10 +46,20 @@ def lint(folders: Sequence[Path], only: Sequence[str] = ()) -> tuple[int, list[L
     loaded = {r.id for r in knowledge.rules}
     sources = [RuleSource(r, book.documents[r.id]) for r in book.rules if r.id in loaded]
     chosen = [s for s in sources if not only or s.rule.id in only or s.rule.signature in only]
-    issues = [*map(_faulty, knowledge.faults), *(i for s in chosen for i in _check_rule(s, knowledge))]
+    bases_last = sorted(chosen, key=lambda s: s.rule.id == s.rule.signature)
+    issues = [*map(_faulty, knowledge.faults), *(i for s in bases_last for i in _check_rule(s, knowledge))]
     if not any(SIGNATURES in fault.where for fault in book.faults):  # a faulty table lacks the lines after its fault
         issues += [i for s in chosen for i in check_signature(s, folders, book.signatures)]
-    return len(chosen), sorted(_not_ignored(issues, chosen), key=_place)
+    # what variants take from their base is told once, as an issue of the base
+    distinct = {(i.code, i.where, i.what): i for i in _not_ignored(issues, chosen)}
+    return LintResult(len(chosen), sorted(distinct.values(), key=_place), _untranslated(chosen, folders))
+
+
+def _untranslated(sources: Iterable[RuleSource], folders: Sequence[Path]) -> dict[str, int]:
+    missing = Counter[str]()
+    for source in sources:
+        missing.update({*languages(source.folder(folders))} - dict(source.rule.words).keys())
+    return dict(missing)
 
 
 def _place(issue: LintIssue) -> tuple[str, int, str]:

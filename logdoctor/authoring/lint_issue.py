@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from logdoctor.model import Rule
-from logdoctor.pack.yaml_lines import Document, Path
+from logdoctor.pack.yaml_lines import Document
+from logdoctor.pack.yaml_lines import Path as Place
 
 Severity = Literal["error", "warning"]
 
@@ -58,10 +61,13 @@ class RuleSource(Struct, frozen=True):
     rule: Rule
     document: Document
 
-    def issue(self, code: str, part: Path, what: str, why: str = "", help: str = "") -> LintIssue:
+    def issue(self, code: str, part: Place, what: str, why: str = "", help: str = "") -> LintIssue:
         """Return an issue at the line of ``part``, for example ``("symptoms", "gone", "text")``."""
-        where = f"{self.rule.path}:{self.document.line(part)}"
-        return LintIssue(code, self.rule.id, what, where, why, help)
+        return LintIssue(code, self.rule.id, what, self.document.where(part), why, help)
+
+    def folder(self, folders: Sequence[Path]) -> Path:
+        """Return the folder of rules that holds the rule."""
+        return next(f for f in reversed(folders) if Path(self.rule.path).is_relative_to(f))
 
     def ignored(self) -> dict[str, str]:
         """Return code -> reason of the rule's ``lint: {ignore: {code: reason}}``."""

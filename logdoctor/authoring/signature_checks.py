@@ -14,7 +14,7 @@ def check_signature(
 ) -> Iterator[LintIssue]:
     """Find a signature that no table lists. A folder of rules without a table may use any signature."""
     signature, action = source.rule.signature, source.rule.action
-    folder = next(f for f in reversed(folders) if Path(source.rule.path).is_relative_to(f))
+    folder = source.folder(folders)
     if signature in signatures or not (folder / SIGNATURES).is_file():
         return
     what = f"the signature {signature} is not in {folder / SIGNATURES}"

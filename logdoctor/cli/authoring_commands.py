@@ -21,6 +21,7 @@ from logdoctor.cli.rule_folders import all_folders
 if TYPE_CHECKING:
     from logdoctor.authoring.drafting import Draft
     from logdoctor.authoring.gaps import GapRow
+    from logdoctor.authoring.lint import LintResult
     from logdoctor.authoring.lint_issue import LintIssue
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings too.")]
@@ -41,8 +42,9 @@ def lint(
 
     if format not in ("text", "json"):
         raise typer.BadParameter(f"'{format}' is neither text nor json", param_hint="--format")
-    count, issues = lint_rules(all_folders(rules), names or [])
-    if names and not count:
+    result = lint_rules(all_folders(rules), names or [])
+    issues = result.issues
+    if names and not result.count:
         raise typer.BadParameter(
             f"no rule is called '{' '.join(names)}'; see: logdoctor rules list", param_hint="NAMES"
         )
@@ -51,15 +53,16 @@ def lint(
     else:
         for issue in issues:
             typer.echo(str(issue), err=issue.severity == "error")
-        typer.echo(_summary(count, issues))
+        typer.echo(_summary(result))
     if any(strict or r.severity == "error" for r in issues):
         raise typer.Exit(1)
 
 
-def _summary(count: int, issues: list[LintIssue]) -> str:
-    numbers = Counter(r.severity for r in issues)
+def _summary(result: LintResult) -> str:
+    numbers, count = Counter(r.severity for r in result.issues), result.count
     counts = [f"{numbers[s]} {s}{'s' * (numbers[s] > 1)}" for s in ("error", "warning") if numbers[s]]
-    return f"{count} rule{'s' * (count != 1)}, {', '.join(counts) or 'no faults'}"
+    untranslated = [f"{number} without words in '{lang}'" for lang, number in sorted(result.untranslated.items())]
+    return f"{count} rule{'s' * (count != 1)}, {', '.join([*(counts or ['no faults']), *untranslated])}"
 
 
 def _plain(issue: LintIssue) -> dict[str, Any]:
@@ -141,12 +144,13 @@ def new(
         str | None, typer.Option("--line", help="The failing line itself; without both, standard input.")
     ] = None,
     rules: Annotated[
-        Path | None, typer.Option("--rules", help="The folder to write to: FOLDER/family/name.yaml.", file_okay=False)
+        Path | None,
+        typer.Option("--rules", help="The folder to write to: FOLDER/family/name/rule.yaml.", file_okay=False),
     ] = None,
     signature: Annotated[str, typer.Option("--signature", help="Of which signature this is a variant.")] = "",
 ) -> None:
     """Begin a rule from a log line: everything that can be known is filled in, the words are left to you (TODO)."""
-    from logdoctor.authoring.drafting import ID, draft, lines_at
+    from logdoctor.authoring.drafting import ID, draft, lines_at, place_of
     from logdoctor.ruleset.loading import read
 
     own = used_settings(ctx).rules
@@ -155,7 +159,7 @@ def new(
     if place and line:
         raise typer.BadParameter("give --from or --line, not both", param_hint="--line")
     home = rules or _own_folder(own)
-    file = home.joinpath(*name.split(".")).with_suffix(".yaml")
+    file = home / place_of(name, signature)
     if file.exists():
         raise typer.BadParameter(f"{file} is there already; choose another id, or edit it", param_hint="ID")
     with report_errors():

@@ -42,7 +42,12 @@ def list_rules(rules: Rules = None) -> None:
     folders = all_folders(rules)
     ours = {r.id for r in _read(folders[:1]).rules} if len(folders) > 1 else set[str]()
     for rule in _read(folders).rules:
-        typer.echo(f"{rule.id:34} {rule.role:9} {rule.action:8} {rule.say('en').title}{_origin(rule, folders, ours)}")
+        typer.echo(f"{rule.id:34} {rule.role:9} {rule.action:8} {rule.say('en').title}{_notes(rule, folders, ours)}")
+
+
+def _notes(rule: Rule, folders: list[Path], ours: set[str]) -> str:
+    evidence = f"  [{rule.evidence}]" if rule.evidence else ""
+    return evidence + _origin(rule, folders, ours)
 
 
 def _origin(rule: Rule, folders: list[Path], ours: set[str]) -> str:
@@ -73,6 +78,7 @@ def _page(rule: Rule, lang: str) -> list[str]:
         lines.append(f"    {s.name}: {'; '.join(parts)}")
     lines += ["", f"  Holds when  {dict(rule.when)}"]
     lines += [f"  Class       {rule.failure_class}"] if rule.role != "benign" else []
+    lines += [f"  Evidence    {rule.evidence}"] if rule.evidence else []
     lines += [f"  Explains    {special.of}: {special.reason}" for special in rule.because]
     lines += ["", "  References", *(f"    {r}" for r in rule.references), "", f"  File {rule.path}"]
     return lines

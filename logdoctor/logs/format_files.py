@@ -133,7 +133,7 @@ def _parse(path: Path, folder: Path, errors: list[RuleError]) -> Faults:
         document = parse(read_source(path, "the format file could not be read"), where)
     except RuleError as error:
         errors.append(error)
-        document = Document({})
+        document = Document({}, file=where)
     return Faults(document, where)
 
 
@@ -320,7 +320,7 @@ def _records(data: Mapping[str, Any], parts: _Parts) -> tuple[tuple[RecordPatter
         if records and (records[-1].last, records[-1].general) > (record.last, record.general):
             what = f"'{record.kind}' is tried before the record above it"
             faults.add(place, what, "general and last records come last", "move it above them")
-        where = f"{faults.where}:{faults.document.line((*place, 'before'))}"
+        where = faults.document.where((*place, "before"))
         names = _names(entry["before"], place, faults) if "before" in entry else ()
         befores += [Before(len(records), name, where) for name in names]
         records.append(record)
@@ -436,4 +436,4 @@ def _sample(entry: Mapping[str, Any], place: Place, faults: Faults) -> Sample | 
             faults.add((*place, kind), f"'{kind}' is not understood", "", "{log: 'the line', KIND: {FIELD: VALUE}}")
             return None
         records[kind] = fields
-    return Sample("\n".join(lines), records, f"{faults.where}:{faults.document.line(place)}")
+    return Sample("\n".join(lines), records, faults.document.where(place))

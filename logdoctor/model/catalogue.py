@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from logdoctor.model.chinese import space_chinese
+
 
 class Catalogue(Struct, frozen=True):
     """The messages of one language, by key.
@@ -18,7 +20,8 @@ class Catalogue(Struct, frozen=True):
 
     def __call__(self, key: str, **places: object) -> str:
         """Return the message ``key`` with its ``{places}`` filled in. Raises KeyError if there is no such key."""
-        return self.table[key].format(**places)
+        text = self.table[key].format(**places)
+        return space_chinese(text) if self.lang == "zh" else text
 
     def count(self, key: str, number: int) -> str:
         """Return "1 line" or "12,345 lines" from the messages ``key.1`` and ``key.n``."""

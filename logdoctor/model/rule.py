@@ -132,6 +132,8 @@ class Rule(Struct, frozen=True):
     examples: tuple[Example, ...] = ()
     near_misses: tuple[Example, ...] = ()
     path: str = ""
+    evidence: str = ""
+    """Where the lines are documented, if no log showed them: the program, its file and version."""
     decisions: tuple[DecisionRow, ...] = ()
     """The decisions for a failure of this kind, from decisions.tsv. The first whose condition holds counts."""
     owners: tuple[OwnerRow, ...] = ()

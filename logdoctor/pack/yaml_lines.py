@@ -19,10 +19,15 @@ Path = tuple[str | int, ...]
 
 
 class Document(Struct, frozen=True):
-    """The plain data of a YAML file and the line of each part."""
+    """The plain data of a YAML file and the line of each part.
+
+    Some parts can be taken from other files.
+    """
 
     data: Any
     lines: dict[Path, int] = field(default_factory=dict)
+    file: str = ""
+    taken: dict[Path, tuple[Document, Path]] = field(default_factory=dict)
 
     def line(self, path: Path) -> int:
         """Return the line of ``path``, from 1. If it is missing, take the part around it."""
@@ -30,9 +35,33 @@ class Document(Struct, frozen=True):
             path = path[:-1]
         return self.lines.get(path, 1)
 
+    def where(self, path: Path) -> str:
+        """Return ``file:line`` of ``path``, in the file from which it was taken."""
+        for end in range(len(path), 0, -1):
+            if path[:end] in self.taken:
+                other, place = self.taken[path[:end]]
+                return other.where((*place, *path[end:]))
+        return f"{self.file}:{self.line(path)}"
+
+    def take(self, path: Path, other: Document, place: Path) -> Document:
+        """Return the document with the part at ``place`` of another one at ``path``. A part that is there stays."""
+        *tables, key = path
+        data = inner = dict(self.data)
+        for name in tables:
+            if not isinstance(table := inner.get(name, {}), dict):
+                return self
+            inner[name] = inner = dict(table)
+        if key in inner:
+            return self
+        part = other.data
+        for name in place:
+            part = part[name]
+        inner[key] = part
+        return Document(data, self.lines, self.file, {**self.taken, path: (other, place)})
+
 
 class Faults:
-    """The faults of one file. ``where`` is the name of the file in messages."""
+    """The faults of one document. ``where`` is the name of its file in messages."""
 
     def __init__(self, document: Document, where: str) -> None:
         self.document, self.where = document, where
@@ -40,14 +69,14 @@ class Faults:
 
     def add(self, path: Path, what: str, why: str = "", help: str = "") -> None:
         """Add a fault at the line of ``path``."""
-        self.errors.append(RuleError(what, f"{self.where}:{self.document.line(path)}", why, help))
+        self.errors.append(RuleError(what, self.document.where(path), why, help))
 
 
 def parse(text: str, where: str) -> Document:
     """Read one YAML document of plain data. Raise `RuleError` with file:line."""
     try:
         reader = _Reader(text)
-        return Document(reader.read(), reader.lines)
+        return Document(reader.read(), reader.lines, where)
     except yaml.YAMLError as error:
         raise _as_rule_error(error, text, where) from None
 

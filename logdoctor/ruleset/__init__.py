@@ -1,15 +1,28 @@
 """The ruleset: YAML files become `Rule`s.
 
-``rules/<family>/<name>.yaml`` is the rule ``family.name``. This module only finds the files. `loading` reads them, so
-that a diagnosis with compiled rules does not import YAML.
+``rules/<family>/<signature>/rule.yaml`` is the rule ``family.signature``. A variant ``<name>.yaml`` beside it is the
+rule ``family.name``. A rule without such a folder is ``rules/<family>/<name>.yaml``. This module only finds the files.
+`loading` reads them, so that a diagnosis with compiled rules does not import YAML.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 SUFFIX = ".yaml"
+BASE = "rule"
+"""Name of the file of a signature's own rule."""
+TRANSLATIONS = "i18n"
+"""Folder with the words of rules in other languages."""
+
+
+class RuleFile(NamedTuple):
+    """The file of a rule. ``signature`` is "" if no folder says it."""
+
+    id: str
+    path: Path
+    signature: str
 
 
 def shipped_rules() -> Path:
@@ -19,10 +32,15 @@ def shipped_rules() -> Path:
     return inside if inside.is_dir() else package.parent / "rules"
 
 
-def rule_files(folders: Iterable[Path]) -> list[tuple[str, Path]]:
-    """Return (id, file) of every rule below ``folders``. Of two files with one id, the later folder's counts."""
-    files: dict[str, Path] = {}
-    for folder in folders:
-        for path in sorted(folder.rglob("*" + SUFFIX)):
-            files[".".join(path.relative_to(folder).with_suffix("").parts)] = path
-    return sorted(files.items())
+def rule_files(folder: Path) -> list[RuleFile]:
+    """Return the file of every rule below ``folder``, sorted by id."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*" + SUFFIX))
+    return sorted(_rule_file(folder, path) for path in paths if path.parts[0] != TRANSLATIONS)
+
+
+def _rule_file(folder: Path, path: Path) -> RuleFile:
+    parts = path.with_suffix("").parts
+    if len(parts) != 3:
+        return RuleFile(".".join(parts), folder / path, "")
+    family, signature, name = parts
+    return RuleFile(f"{family}.{signature if name == BASE else name}", folder / path, f"{family}.{signature}")

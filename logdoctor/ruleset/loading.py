@@ -10,12 +10,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor.model import Mechanism, OwnerRow, Role, Rule, RuleError, RulesError
-from logdoctor.model.own_files import read_source
-from logdoctor.pack.yaml_lines import Document, Faults, parse
-from logdoctor.ruleset import rule_files
+from logdoctor.pack.yaml_lines import Document, Faults
+from logdoctor.ruleset import RuleFile
 from logdoctor.ruleset.decisions import DECISIONS_FILE, OWNERS_FILE, Decisions, Owners, read_decisions, read_owners
+from logdoctor.ruleset.documents import read_documents
 from logdoctor.ruleset.reader import read_rule
-from logdoctor.ruleset.tables import CLASSES, END_OF_LIFE, VERDICTS, Signature, Tables, read_tables
+from logdoctor.ruleset.tables import ACTIONS, CLASSES, END_OF_LIFE, VERDICTS, Signature, Tables, read_tables
 
 UNLISTED = "program fails"
 """Failure class of a signature that no table lists."""
@@ -57,18 +57,19 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
     choices = _choices(folders, faults)
     names: set[str] = set()
     for folder in folders[1:] if base else folders:
-        files = rule_files([folder])
+        files = [*read_documents(folder, faults)]
         if not files:
             faults.append(_empty(folder))
-        for rule_id, path in files:
-            names.add(rule_id)
-            result = _read_file(rule_id, path, tables, choices, faults)
-            if result:
-                rules_by_id[rule_id] = result
+        for file, document in files:
+            names.add(file.id)
+            rule = _read_rule(file, document, tables, choices, faults) if document else None
+            if rule and document:
+                rules_by_id[file.id] = rule, document
     rules = tuple(rules_by_id[rule_id][0] for rule_id in sorted(rules_by_id))
     faults += _check_together(rules, {*names, *tables.signatures})
     documents = {rule_id: document for rule_id, (_, document) in rules_by_id.items()}
-    return Ruleset(rules, tables.signatures, tables.mechanism, tuple(faults), documents)
+    distinct = {str(fault): fault for fault in faults}  # variants repeat the faults of what they take from their base
+    return Ruleset(rules, tables.signatures, tables.mechanism, tuple(distinct.values()), documents)
 
 
 def _choices(folders: Sequence[Path], errors: list[RuleError]) -> tuple[Decisions, Owners]:
@@ -81,26 +82,21 @@ def _choices(folders: Sequence[Path], errors: list[RuleError]) -> tuple[Decision
 
 def _empty(folder: Path) -> RuleError:
     what = "there is no rule in this folder" if folder.is_dir() else "there is no such folder of rules"
-    return RuleError(what, str(folder), "", "a rule is a file FOLDER/<family>/<name>.yaml")
+    return RuleError(what, str(folder), "", "a rule is a file FOLDER/<family>/<signature>/rule.yaml")
 
 
-def _read_file(
-    rule_id: str, path: Path, tables: Tables, choices: tuple[Decisions, Owners], errors: list[RuleError]
-) -> tuple[Rule, Document] | None:
-    """Read the rule in a file. Return None if the file has a fault, which is added to ``errors``."""
-    try:
-        document = parse(read_source(path, "the rule file could not be read"), str(path))
-    except RuleError as error:
-        errors.append(error)
-        return None
-    faults = Faults(document, str(path))
-    rule = read_rule(document, rule_id, str(path), faults)
+def _read_rule(
+    file: RuleFile, document: Document, tables: Tables, choices: tuple[Decisions, Owners], errors: list[RuleError]
+) -> Rule | None:
+    """Read the rule of a file. Return None if it has a fault, which is added to ``errors``."""
+    faults = Faults(document, str(file.path))
+    rule = read_rule(document, file, faults)
     if rule:
-        _check_signature(rule, tables.signatures, faults)
+        rule = _with_action(rule, tables.signatures, faults)
         rule = _with_class(rule, tables, faults)
         rule = _with_choices(rule, choices, tables)
     errors += faults.errors
-    return (rule, document) if rule and not faults.errors else None
+    return None if faults.errors else rule
 
 
 def _with_class(rule: Rule, tables: Tables, faults: Faults) -> Rule:
@@ -134,11 +130,18 @@ def _with_choices(rule: Rule, choices: tuple[Decisions, Owners], tables: Tables)
     )
 
 
-def _check_signature(rule: Rule, signatures: dict[str, Signature], faults: Faults) -> None:
+def _with_action(rule: Rule, signatures: dict[str, Signature], faults: Faults) -> Rule:
+    """Return the rule with the action of its signature, which a signature of no table says in the rule."""
     agreed = signatures.get(rule.signature)
-    if agreed and rule.role != "benign" and agreed.action != rule.action:
+    if not rule.action and (agreed or rule.role == "benign"):
+        return replace(rule, action=agreed.action if agreed else "none")
+    if not rule.action:
+        why = f"signatures.tsv does not list {rule.signature}"
+        faults.add((), "'action' is missing", why, f"one of {', '.join(ACTIONS)}")
+    elif agreed and rule.role != "benign" and agreed.action != rule.action:
         why = f"signatures.tsv agrees on '{agreed.action}' for {agreed.id}"
-        faults.add(("action",), f"the action is '{rule.action}'", why, "use the agreed action")
+        faults.add(("action",), f"the action is '{rule.action}'", why, "take it out, or use the agreed action")
+    return rule
 
 
 def _check_together(rules: Sequence[Rule], names: AbstractSet[str]) -> list[RuleError]:

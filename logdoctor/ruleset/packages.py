@@ -1,7 +1,7 @@
 """Rules of installed packages, found by entry points of the group ``logdoctor.rules``.
 
     [project.entry-points."logdoctor.rules"]
-    oursite = "oursite_rules:rules"        # the package and the folder in it that holds <family>/<name>.yaml
+    oursite = "oursite_rules:rules"        # the package and the folder in it that holds <family>/
 
 `importlib.metadata` takes 60 ms, which is longer than a diagnosis. So the folders are cached until the times of the
 import path's folders change, as they do when a package is installed. No package is imported.

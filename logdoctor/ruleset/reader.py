@@ -12,14 +12,16 @@ from logdoctor.codes import column_names, column_values
 from logdoctor.model import CLAIMS, Because, Claim, Example, Rule, Symptom, Words, pack_words
 from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Document, Faults, Path
+from logdoctor.ruleset import RuleFile
 from logdoctor.ruleset.durations import DURATION
 from logdoctor.ruleset.tables import ACTIONS, read_claim
 
 KEYS = (
     "title cause action remedy references symptoms when because examples near_misses text "
-    "signature failure_class claims unless role strength culprit outlived lint"
+    "signature failure_class claims unless role strength evidence culprit outlived lint"
 ).split()
-REQUIRED = "title cause action remedy references symptoms examples near_misses".split()
+REQUIRED = "title cause remedy references symptoms examples near_misses".split()
+HEALTHY = "healthy"
 ROLES = ("cause", "symptom", "fallback", "benign")
 OUTLIVED = ("by progress", "by a good end", "never")
 STRENGTHS = ("proof", "strong", "likely", "hint")
@@ -35,8 +37,11 @@ MANY = 20
 COUNT = re.compile(r"(>=|<=|==|>|<)?\s*([0-9]{1,9})")
 
 
-def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> Rule | None:
-    """Return the rule of a parsed file. Return None if the file has faults, which are added to ``faults``."""
+def read_rule(document: Document, file: RuleFile, faults: Faults) -> Rule | None:
+    """Return the rule of a parsed file. Return None if the file has faults, which are added to ``faults``.
+
+    Its action is "" if the file does not say it.
+    """
     data = document.data
     if not isinstance(data, dict):
         faults.add((), "a rule file holds one mapping", "", "see docs/rules.md for a sketch to copy")
@@ -49,26 +54,35 @@ def read_rule(document: Document, rule_id: str, where: str, faults: Faults) -> R
     unless = _unless(data.get("unless"), names, faults)
     when = _when(data.get("when"), names, unless, faults)
     rule = Rule(
-        id=rule_id,
-        signature=_text(data, "signature", faults, rule_id),
-        action=_choice(data, "action", ACTIONS, "stop", faults),
+        id=file.id,
+        signature=_signature(data, file, faults),
+        action=_choice(data, "action", (*ACTIONS, ""), "", faults),
         role=_choice(data, "role", (*ROLES, ""), "", faults),
         failure_class=_text(data, "failure_class", faults),
         strength=_choice(data, "strength", STRENGTHS, "strong", faults),
         packed_words=pack_words((("en", _words(data, (), faults)), *_translations(data.get("text"), faults))),
         symptoms=symptoms,
         when=when,
+        evidence=_text(data, "evidence", faults),
         culprit=_culprit(data.get("culprit"), faults),
         outlived=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults),
         claims=_claims(data.get("claims"), faults),
         unless=unless,
         because=_because(data.get("because"), faults),
         references=_names(data.get("references"), ("references",), faults, required=True),
-        examples=_examples(data.get("examples"), "examples", rule_id, faults),
+        examples=_examples(data.get("examples"), "examples", file.id, faults),
         near_misses=_examples(data.get("near_misses"), "near_misses", "", faults),
-        path=where,
+        path=str(file.path),
     )
     return rule if len(faults.errors) == before else None
+
+
+def _signature(data: dict[str, Any], file: RuleFile, faults: Faults) -> str:
+    """Return the signature as the folder or the file says it. Without one it is the id, or healthy if benign."""
+    if file.signature and "signature" in data:
+        faults.add(("signature",), "the folder says the signature", f"it is {file.signature}", "take the key out")
+    default = HEALTHY if data.get("role") == "benign" else file.signature or file.id
+    return _text(data, "signature", faults, default)
 
 
 def _check_keys(data: dict[str, Any], faults: Faults) -> None:
@@ -105,7 +119,7 @@ def _text(data: dict[str, Any], key: str, faults: Faults, default: str = "") -> 
 def _choice(data: dict[str, Any], key: str, allowed: Iterable[str], default: str, faults: Faults) -> Any:
     value = data.get(key, default)
     if value not in allowed:
-        faults.add((key,), f"'{key}' is {value!r}", "", f"one of {', '.join(allowed)}")
+        faults.add((key,), f"'{key}' is {value!r}", "", f"one of {', '.join(filter(None, allowed))}")
         return default
     return value
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from logdoctor.codes import explain
 from logdoctor.model import Finding, Value, Words
+from logdoctor.model.chinese import space_chinese
 from logdoctor.pack.regexes import later
 
 OPEN = later(r"\{(\w+(?:\.\w+)?)([|?}])")
@@ -66,7 +67,9 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
     and never interpreted.
     """
     text = _fill_parts(template, values)
-    begins = template.startswith("{") and text.startswith("rank") and not _CHINESE.search(template)
+    if _CHINESE.search(template):
+        return space_chinese(text)
+    begins = template.startswith("{") and text.startswith("rank")
     return f"R{text[1:]}" if begins else text
 
 
