@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, Progress, RankRow, Record
+from logdoctor.model.times import has_year
 from logdoctor.reasoning.dispatch import Dispatch, Handler
 from logdoctor.reasoning.identity.addresses import AddressBook, short_host
 from logdoctor.reasoning.identity.places import Places
@@ -234,6 +235,7 @@ class JobState:
             clocks=tuple(c for c in self.clocks.offsets() if abs(c.ahead) > JITTER),
             started=started,
             ended=ended,
+            year_known=has_year(started),
         )
 
 
