@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from logdoctor.model import StepWords, Words, pack_words
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.loading import load
 
 BOOK = load([shipped_rules()])
 """The shipped rules with their examples.  They are read once, because that takes a second."""
 LICENCE = """\
-title: The licence server {server|of the site} is gone
-cause: The licence server {server|of the site} did not answer.
+title: ['The licence server {server} is gone', A licence server is gone]
+cause: ['The licence server {server} did not answer.', A licence server did not answer.]
 action: retry
 remedy: ['Start it again']
 references: ['https://example.org/licences']
@@ -20,6 +21,11 @@ symptoms:
 examples: [{log: 'FATAL licence server hydra did not answer'}]
 near_misses: [{is: healthy, log: 'licence server hydra answered'}]
 """
+
+
+def packed_words(title: str, cause: str, *steps: str) -> bytes:
+    """Return English words without further forms, as a rule holds them."""
+    return pack_words((("en", Words((title,), (cause,), tuple(StepWords((step,)) for step in steps))),))
 
 
 def rule_file(folder: Path, rule_id: str, text: str = LICENCE, *changes: tuple[str, str]) -> Path:

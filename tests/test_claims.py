@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+from rule_texts import packed_words
 
 from logdoctor import diagnose
 from logdoctor.model import (
@@ -20,12 +21,11 @@ from logdoctor.model import (
     Rule,
     Source,
     Symptom,
-    Words,
-    pack_words,
 )
 from logdoctor.reasoning.causality.claims import CHECKS, Case, Checked, is_contradicted
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
-from logdoctor.reasoning.findings.wording import FindingValues, fill
+from logdoctor.reasoning.findings.slots import FindingValues
+from logdoctor.reasoning.findings.wording import fill
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
 
@@ -36,7 +36,7 @@ def record(order, rank=None, *, format="k", kind="k.x", time=None, host=None, si
 
 
 def finding(*records, failure_class="own", culprit=Culprit(), unless=()):  # noqa: B008 - frozen
-    words = pack_words((("en", Words("t", "c", ("r",))),))
+    words = packed_words("t", "c", "r")
     rule = Rule(
         "a.b", "a.b", "stop", "cause", "strong", words, (Symptom("s", kind="k"),), {"any": ["s"]}, {}, failure_class
     )

@@ -55,7 +55,7 @@ def count_compilations(monkeypatch) -> list[int]:
 
 
 def titles(rules_folder: Path) -> list[str]:
-    return [rule.say("en").title for rule in gather([rules_folder]).rules]
+    return [rule.say("en").title[0] for rule in gather([rules_folder]).rules]
 
 
 def test_unchanged_rules_are_compiled_once(rules_folder, monkeypatch):
@@ -80,7 +80,7 @@ def test_changed_rule_of_the_same_size_and_age_is_not_read_from_the_cache(rules_
     rule.write_text(RULE.replace("Nobody tuned it.", "Nobody heard it."))
     os.utime(rule, ns=(age.st_atime_ns, age.st_mtime_ns))
     assert titles(rules_folder) == before
-    assert gather([rules_folder]).rules[0].say("en").cause == "Nobody heard it."
+    assert gather([rules_folder]).rules[0].say("en").cause[0] == "Nobody heard it."
 
 
 def test_rule_changed_a_moment_ago_is_not_cached(rules_folder, monkeypatch):
@@ -135,7 +135,7 @@ def test_own_rule_replaces_the_rule_of_a_wheel_with_its_id(as_wheel, tmp_path):
     own.parent.mkdir(parents=True)
     own.write_text(RULE.replace("Nobody tuned it.", "Somebody tuned it."))
     (rule,) = gather([as_wheel, tmp_path / "own"]).rules
-    assert rule.say("en").cause == "Somebody tuned it."
+    assert rule.say("en").cause[0] == "Somebody tuned it."
 
 
 def test_damaged_table_of_a_wheel_is_told_with_its_file(as_wheel, monkeypatch):

@@ -6,8 +6,9 @@ import pytest
 from handmade_records import make_record
 
 from logdoctor.model import Line, Record, Source, Value
+from logdoctor.model.tools import tools_of
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.launchers import launcher_of, names_an_end
+from logdoctor.reasoning.lifecycle.launchers import names_an_end
 
 
 class Log:
@@ -55,8 +56,8 @@ def test_exception_with_local_rank_names_a_process(kind: str, fields: dict[str, 
 
 
 def test_torchrun_inside_a_slurm_job_is_the_launcher() -> None:
-    assert launcher_of({"slurm", "elastic", "nccl"}) == "torchrun"
+    assert tools_of({"slurm", "elastic", "nccl"})["launcher"] == ("torchrun", "srun")
 
 
 def test_formats_without_launcher_give_none() -> None:
-    assert launcher_of({"nccl", "python"}) is None
+    assert tools_of({"nccl", "python"})["launcher"] == ()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from handmade_records import make_record
-from rule_texts import BOOK, LICENCE, rule_file
+from rule_texts import BOOK, LICENCE, packed_words, rule_file
 
 from logdoctor import diagnose
-from logdoctor.model import Arrow, Because, Diagnosis, Line, Mechanism, Rule, Source, Symptom, Words, pack_words
+from logdoctor.model import Arrow, Because, Diagnosis, Line, Mechanism, Rule, Source, Symptom
 from logdoctor.reasoning import Reasoner
 from logdoctor.render.catalogue import catalogue
 from logdoctor.ruleset.loading import read
@@ -25,7 +25,7 @@ ELSEWHERE = ("peers", "group")
 def rule(name: str, failure_class: str, role: str = "", because: Sequence[Because] = ()) -> Rule:
     """Return a rule for the kind ``k.NAME``."""
     role = role or ("symptom" if CLASSES[failure_class].side == "seen" else "cause")
-    words = pack_words((("en", Words(name, "cause", ("do",))),))
+    words = packed_words(name, "cause", "do")
     symptoms = (Symptom("s", kind=f"k.{name}"),)
     return Rule(
         name, name, "stop", role, "strong", words, symptoms, {"any": ["s"]}, {}, failure_class, because=tuple(because)

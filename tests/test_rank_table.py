@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from handmade_records import make_record
-from rule_texts import BOOK
+from rule_texts import BOOK, packed_words
 
-from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Source, Symptom, Words, pack_words
+from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Source, Symptom
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.identity.versions import Versions
@@ -14,7 +14,7 @@ from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.rank_table import rank_lines
 
-WORDS = pack_words((("en", Words("title", "cause", ("do",))),))
+WORDS = packed_words("title", "cause", "do")
 ANY = {"any": ["s"]}
 
 

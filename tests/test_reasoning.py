@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from handmade_records import make_record
 from msgspec.structs import replace
-from rule_texts import BOOK
+from rule_texts import BOOK, packed_words
 
-from logdoctor.model import CALM, Line, Rule, Source, Symptom, Words, pack_words
+from logdoctor.model import CALM, Line, Rule, Source, Symptom
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.findings.conditions import version_in
 from logdoctor.reasoning.findings.wording import compress, fill
@@ -22,7 +22,7 @@ def rule(name, kind, role="", failure_class="", when=None, strength="strong", cu
     symptoms = (
         tuple(Symptom(n, kind=k) for n, k in kind.items()) if isinstance(kind, dict) else (Symptom("s", kind=kind),)
     )
-    words = pack_words((("en", Words(f"{name} on rank {{rank|?}}", "cause", ("do",))),))
+    words = packed_words(f"{name} on rank {{rank|?}}", "cause", "do")
     condition = when or {"any": [s.name for s in symptoms]}
     of = BOOK.mechanism.classes[failure_class]
     more = {"side": of.side, "place": of.scope, **more}
@@ -377,7 +377,7 @@ def test_line_with_several_symptoms_of_a_rule_is_quoted_once():
 
 
 def test_explained_finding_can_name_the_culprit_ranks_of_its_cause():
-    words = pack_words((("en", Words("waited for {awaited|somebody}", "c", ("r",))),))
+    words = packed_words("waited for {awaited|somebody}", "c", "r")
     late = replace(rule("a.waited", "k.late", failure_class="waits in vain"), packed_words=words)
     died = rule("a.died", "k.died")
     diagnosis = conclude([died, late], ("k.died", 3, "fatal"), ("k.late", 1, "error"))

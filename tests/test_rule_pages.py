@@ -40,7 +40,7 @@ def test_page_of_a_rule_has_title_cause_evidence_and_remedy(tmp_path):
     rule_file(tmp_path, "site.licence", LICENCE, ("+) did not answer'", "+) did not answer ``x`'"))
     page = rule_pages(load([tmp_path]).rules)["site.md"]
     for part in (
-        "**The licence server of the site is gone**",
+        "**A licence server is gone**",
         "The job: start it again.",
         "1. Start it again",
         "- gone: text ``` licence server (?P<server>[a-z]+) did not answer ``x` ```",

@@ -114,7 +114,7 @@ def test_a_users_folder_overrides_a_rule_of_the_same_id(tmp_path):
     ours, theirs = tmp_path / "a", tmp_path / "b"
     folder(ours, net__taken=GOOD)
     folder(theirs, net__taken=GOOD.replace("title: The", "title: Our"))
-    assert load([ours, theirs]).rules[0].say("en").title.startswith("Our")
+    assert load([ours, theirs]).rules[0].say("en").title[0].startswith("Our")
 
 
 @pytest.mark.parametrize(
@@ -180,13 +180,13 @@ def test_every_rule_speaks_chinese_with_the_same_number_of_remedies(rule):
     english, chinese = rule.say("en"), dict(rule.words).get("zh")
     assert chinese, "the text in zh is missing"
     assert len(chinese.remedy) == len(english.remedy)
-    assert any("\u4e00" <= c <= "\u9fff" for c in chinese.title + chinese.cause)
+    assert any("\u4e00" <= c <= "\u9fff" for c in chinese.title[0] + chinese.cause[0])
 
 
 @pytest.mark.parametrize("rule", BOOK.rules, ids=lambda r: r.id)
 def test_texts_of_a_rule_read_well_with_no_value_or_a_single_value(rule):
     for _, words in rule.words:
-        for text in (words.title, words.cause):
+        for text in (*words.title, *words.cause):
             names = set(re.findall(r"\{(\w+(?:\.\w+)?)[|?}]", text))
             for filled in (fill(text, {}), *(fill(text, {name: "X7"}) for name in sorted(names))):
                 assert not UGLY.search(filled), filled

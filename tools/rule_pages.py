@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from logdoctor.model import Example, Rule, Symptom
-from logdoctor.reasoning.findings.wording import fill, fill_words
+from logdoctor.reasoning.findings.wording import fill_forms, fill_step
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.loading import load
 
@@ -107,7 +107,7 @@ def _index(families: Mapping[str, Sequence[Rule]], lang: str, labels: Labels) ->
     yield "| --- | --- | --- |"
     for family, members in families.items():
         for rule in members:
-            title = _cell(fill(rule.say(lang).title, {}))
+            title = _cell(fill_forms(rule.say(lang).title, {}))
             yield f"| [{rule.id}]({family}{SUFFIX[lang]}#{_anchor(rule)}) | {title} | {labels[rule.action]} |"
 
 
@@ -128,13 +128,15 @@ def _page(family: str, members: Sequence[Rule], lang: str, labels: Labels) -> It
 
 
 def _rule(rule: Rule, lang: str, labels: Labels) -> Iterator[str]:
-    words = fill_words(rule.say(lang), {})
+    words = rule.say(lang)
     yield f"\n## {rule.id}\n"
-    yield f"**{words.title}**\n"
-    yield f"{words.cause}\n"
+    yield f"**{fill_forms(words.title, {})}**\n"
+    yield f"{fill_forms(words.cause, {})}\n"
     yield f"{labels['action']}: {labels[rule.action]}. {_about(rule, labels)}\n"
     yield f"**{labels['remedy']}**\n"
-    yield from (f"{number}. {step}" for number, step in enumerate(words.remedy, 1))
+    for number, words_of_step in enumerate(words.remedy, 1):
+        step = fill_step(words_of_step, {})
+        yield f"{number}. {' '.join([step.text, *(f'`{command}`' for command in step.commands)])}"
     if lang == "en":
         yield from _knowledge(rule, labels)
         yield from (line for e in rule.examples for line in _example(labels["example"], e))

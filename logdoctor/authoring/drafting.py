@@ -220,15 +220,16 @@ def groups_of(expression: str) -> list[str]:
 def _file(
     rule_id: str, signature: str, agreed: Signature | None, about: list[str], symptom: dict[str, str], log: str
 ) -> str:
-    value = next((f"{{{n}|a {n}}}" for n in groups_of(symptom.get("text", "")) if n != "rank"), "its partner")
+    value = next((f"{{{n}}}" for n in groups_of(symptom.get("text", "")) if n != "rank"), "its partner")
     meaning = f"# {agreed.meaning}\n" if agreed else ""
     choices = "stop: fix first; retry: start again; exclude: drain the host; none: nothing"
     lines = [
         f"# {rule_id}: see docs/rules.md; every TODO is yours to write, 'logdoctor rules lint {rule_id}' finds them.",
         *([f"signature: {signature}"] if len(place_of(rule_id, signature).parts) == FLAT else []),
-        f'{meaning}title: "TODO: the answer in one line, such as: Rank {{rank|A rank}} lost {value}"',
-        "cause: >-",
-        f"  TODO: one sentence that says what happened, with this job's values, such as {value} on {{host|the host}}.",
+        f"{meaning}title:",
+        f'  - "TODO: the answer in one line: Rank {{rank}} lost {value}"',
+        '  - "TODO: the answer without values: A connection was lost"',
+        'cause: "TODO: one sentence that says what happened{host? on {host}}"',
         *([] if agreed else [f"action: stop  # {choices}"]),
         *([] if agreed else ["failure_class: program fails  # or another class of failure_classes.tsv"]),
         "strength: likely  # proof, strong, likely or hint: how often it is right when it holds",

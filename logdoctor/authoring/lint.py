@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from logdoctor.authoring.condition_checks import check_conditions
 from logdoctor.authoring.example_checks import RuleTraces, check_examples
+from logdoctor.authoring.language_checks import check_language
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
 from logdoctor.authoring.signature_checks import check_signature
 from logdoctor.authoring.text_checks import check_texts
@@ -77,6 +78,7 @@ def _check_rule(source: RuleSource, knowledge: Knowledge) -> Iterator[LintIssue]
     yield from check_conditions(source)
     yield from check_words(source, traces.examples)
     yield from check_translations(source)
+    yield from check_language(source, traces.examples)
     yield from check_todo(source)
     yield from check_examples(traces)
 

@@ -12,7 +12,9 @@ from logdoctor.model import Rule
 from logdoctor.pack.yaml_lines import Document
 from logdoctor.pack.yaml_lines import Path as Place
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
+TEXTS: Severity = "note"
+"""Severity of issues of the language of texts. Notes are only counted, until all shipped rules are rewritten."""
 
 CODES: dict[str, tuple[Severity, str]] = {
     "faulty": ("error", "the file cannot be read as a rule, or names something that does not exist"),
@@ -27,6 +29,12 @@ CODES: dict[str, tuple[Severity, str]] = {
     "slow": ("warning", "there is no plain text in it to search for, which slows every scan"),
     "unknown-word": ("warning", "a {name} in the words, or the name of a field, is one that nothing fills"),
     "translation": ("warning", "another language's remedy has other steps, or other commands in backticks"),
+    "old-slot": (TEXTS, "a sentence holds the words for an unknown value; forms of the sentence take their place"),
+    "last-form": (TEXTS, "the last form of a sentence needs a value that a log may leave open"),
+    "long-title": (TEXTS, "a title has more than 70 characters, filled with the values of an example"),
+    "long-cause": (TEXTS, "the first sentence of the cause has more than 25 words"),
+    "long-remedy": (TEXTS, "the remedy has more than 60 words"),
+    "placeholder": (TEXTS, "a command holds a placeholder, so it cannot be copied"),
     "unused-ignore": ("warning", "the rule's lint entry silences what is not said"),
 }
 """Code -> severity and meaning."""

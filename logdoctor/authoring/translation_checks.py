@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
-from logdoctor.model import Words
+from logdoctor.model import StepWords, Words
 
 _CODE = re.compile("`([^`]+)`")
 _DEFAULT = re.compile(r"(\{\w+(?:\.\w+)?)\|[^{}]*\}")
@@ -27,6 +27,12 @@ def _differences(source: RuleSource, lang: str, english: Words, words: Words) ->
         what = f"the remedy has {len(words.remedy)} steps in '{lang}', and {len(english.remedy)} in English"
         yield source.issue("translation", part, what, "", "give the same steps in the same order")
         return
+    for number, step in enumerate(words.remedy):
+        if step.run or step.when:
+            what = f"step {number + 1} in '{lang}' has commands or a condition of its own"
+            yield source.issue(
+                "translation", (*part, number), what, "", "leave out 'run' and 'when': the English ones hold"
+            )
     for number, (step, english_step) in enumerate(zip(words.remedy, english.remedy, strict=True)):
         odd = sorted(_codes(step) ^ _codes(english_step))
         if odd:
@@ -35,5 +41,5 @@ def _differences(source: RuleSource, lang: str, english: Words, words: Words) ->
             yield source.issue("translation", (*part, number), what, "", cure)
 
 
-def _codes(step: str) -> set[str]:
-    return {_DEFAULT.sub(r"\1}", code) for code in _CODE.findall(step)}
+def _codes(step: StepWords) -> set[str]:
+    return {_DEFAULT.sub(r"\1}", code) for form in step.do for code in _CODE.findall(form)}

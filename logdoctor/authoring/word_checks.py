@@ -13,9 +13,10 @@ from logdoctor.logs import record_patterns
 from logdoctor.model import Rule
 from logdoctor.model.kinds import fits
 from logdoctor.pack.yaml_lines import Path
+from logdoctor.reasoning.findings.slots import OF_CULPRIT, OF_JOB
 
 TODO = "TODO"
-ALWAYS = {"rank", "ranks", "host", "pid", "nranks", "last_progress", "awaited", "peer_host", "claim"}
+ALWAYS = {*OF_JOB, *OF_CULPRIT, "ranks", "nranks", "last_progress", "awaited", "peer_host", "claim"}
 VERSION = "_version"
 NAME = re.compile(r"\{(\w+)(?:\.\w+)?[|?}]")
 GROUP = re.compile(r"\(\?P?<(\w+)>")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from logdoctor.authoring.lint_issue import LintIssue
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings too.")]
+Texts = Annotated[bool, typer.Option("--texts", help="Print the notes on the language of texts too.")]
 LintFormat = Annotated[str, typer.Option("--format", "-f", help="text or json.")]
 
 
@@ -32,11 +33,12 @@ def lint(
     names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.")] = None,
     rules: Rules = None,
     strict: Strict = False,
+    texts: Texts = False,
     format: LintFormat = "text",
 ) -> None:
     """Say what is wrong with the rules, everything at once, each with file, line, reason and help.
 
-    Exit codes: 0 no errors, 1 an error (with --strict: or a warning).
+    Exit codes: 0 no errors, 1 an error (with --strict: or a warning, or a printed note).
     """
     from logdoctor.authoring.lint import lint as lint_rules
 
@@ -48,21 +50,25 @@ def lint(
         raise typer.BadParameter(
             f"no rule is called '{' '.join(names)}'; see: logdoctor rules list", param_hint="NAMES"
         )
+    shown = [issue for issue in issues if texts or issue.severity != "note"]
     if format == "json":
-        typer.echo(json.dumps([_plain(r) for r in issues], indent=1, ensure_ascii=False))
+        typer.echo(json.dumps([_plain(r) for r in shown], indent=1, ensure_ascii=False))
     else:
-        for issue in issues:
+        for issue in shown:
             typer.echo(str(issue), err=issue.severity == "error")
         typer.echo(_summary(result))
-    if any(strict or r.severity == "error" for r in issues):
+    if any(strict or r.severity == "error" for r in shown):
         raise typer.Exit(1)
 
 
 def _summary(result: LintResult) -> str:
     numbers, count = Counter(r.severity for r in result.issues), result.count
     counts = [f"{numbers[s]} {s}{'s' * (numbers[s] > 1)}" for s in ("error", "warning") if numbers[s]]
+    notes = Counter(r.code for r in result.issues if r.severity == "note")
+    texts = ", ".join(f"{number} {code}" for code, number in sorted(notes.items()))
+    about_texts = f"\ntexts (--texts prints them): {texts}" if texts else ""
     untranslated = [f"{number} without words in '{lang}'" for lang, number in sorted(result.untranslated.items())]
-    return f"{count} rule{'s' * (count != 1)}, {', '.join([*(counts or ['no faults']), *untranslated])}"
+    return f"{count} rule{'s' * (count != 1)}, {', '.join([*(counts or ['no faults']), *untranslated])}{about_texts}"
 
 
 def _plain(issue: LintIssue) -> dict[str, Any]:

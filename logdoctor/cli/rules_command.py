@@ -42,7 +42,8 @@ def list_rules(rules: Rules = None) -> None:
     folders = all_folders(rules)
     ours = {r.id for r in _read(folders[:1]).rules} if len(folders) > 1 else set[str]()
     for rule in _read(folders).rules:
-        typer.echo(f"{rule.id:34} {rule.role:9} {rule.action:8} {rule.say('en').title}{_notes(rule, folders, ours)}")
+        title, notes = rule.say("en").title[0], _notes(rule, folders, ours)
+        typer.echo(f"{rule.id:34} {rule.role:9} {rule.action:8} {title}{notes}")
 
 
 def _notes(rule: Rule, folders: list[Path], ours: set[str]) -> str:
@@ -70,8 +71,9 @@ def show(name: Annotated[str, typer.Argument(help="A rule's id.")], rules: Rules
 
 def _page(rule: Rule, lang: str) -> list[str]:
     words = rule.say(lang)
-    lines = [f"{rule.id}: {words.title}", "", f"  {words.cause}", "", f"  What to do ({rule.action})"]
-    lines += [f"    {i}. {r}" for i, r in enumerate(words.remedy, 1)]
+    lines = [f"{rule.id}: {words.title[0]}", "", f"  {words.cause[0]}", "", f"  What to do ({rule.action})"]
+    for number, step in enumerate(words.remedy, 1):
+        lines += [f"    {number}. {step.do[0]}", *(f"       $ {command}" for command in step.run)]
     lines += ["", "  Symptoms"]
     for s in rule.symptoms:
         parts = [f"{k} {v}" for k, v in (("kind", s.kind), ("text", s.text), ("fields", dict(s.fields) or None)) if v]

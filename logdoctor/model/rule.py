@@ -79,15 +79,35 @@ class Because(Struct, frozen=True):
     reason: str
 
 
+Forms = tuple[str, ...]
+"""Forms of one sentence, the fullest first. The first form whose slots are all known is told."""
+
+
+class StepWords(Struct, frozen=True):
+    """A step of a remedy."""
+
+    do: Forms
+    run: tuple[str, ...] = ()
+    """Commands with slots. A command is told if all its slots are known."""
+    when: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The jobs that the step fits, for example ``(("scheduler", ("slurm",)), ("knows", ("host",)))``."""
+
+
 class Words(Struct, frozen=True):
     """Texts for a person, in one language.
 
-    The finding fills in ``{name}`` and ``{name|default}``.
+    The finding fills in the slots: ``{name}``, and ``{name? words with {name}}``, which is left out if the name is
+    unknown.
     """
 
-    title: str
-    cause: str
-    remedy: tuple[str, ...]
+    title: Forms
+    cause: Forms
+    remedy: tuple[StepWords, ...]
+
+    @property
+    def texts(self) -> tuple[Forms, ...]:
+        """Return title, cause and the steps, without commands."""
+        return (self.title, self.cause, *(step.do for step in self.remedy))
 
 
 InLanguages = tuple[tuple[str, Words], ...]
@@ -135,7 +155,10 @@ class Rule(Struct, frozen=True):
     evidence: str = ""
     """Where the lines are documented, if no log showed them: the program, its file and version."""
     decisions: tuple[DecisionRow, ...] = ()
-    """The decisions for a failure of this kind, from decisions.tsv. The first whose condition holds counts."""
+    """The decisions for a failure of this kind. The first whose condition holds counts.
+
+    They are the one that the rule file names, else those of decisions.tsv.
+    """
     owners: tuple[OwnerRow, ...] = ()
     """The owners of a failure of this kind, from owners.tsv, then those of the failure class.
 
@@ -157,6 +180,13 @@ class Rule(Struct, frozen=True):
         return msgspec.msgpack.decode(self.packed_words, type=InLanguages)
 
     def say(self, lang: str) -> Words:
-        """Return the words in ``lang``, or in English if there are none."""
+        """Return the words in ``lang``, or in English if there are none.
+
+        Commands and conditions of the steps are those of the English words.
+        """
         table = dict(self.words)
-        return table.get(lang) or table["en"]
+        english, words = table["en"], table.get(lang)
+        if words is None or len(words.remedy) != len(english.remedy):
+            return words or english
+        steps = zip(words.remedy, english.remedy, strict=True)
+        return Words(words.title, words.cause, tuple(StepWords(own.do, step.run, step.when) for own, step in steps))

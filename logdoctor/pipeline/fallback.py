@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from logdoctor.classifier import SHIPPED_MODEL, FeatureCounter
-from logdoctor.model import Cause, Culprit, Diagnosis, InputError, Rule, Step
+from logdoctor.model import Cause, Culprit, Diagnosis, InputError, Rule
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.pipeline.knowledge import Knowledge
@@ -80,7 +80,9 @@ def _find_rule(pack: Knowledge, signature: str) -> Rule | None:
 
 def _make_guess(rule: Rule, probability: float, diagnosis: Diagnosis, words: Catalogue) -> Cause:
     """Return the guess as a cause without a culprit. A resemblance proves no rank and no host."""
-    texts = fill_words(rule.say(words.lang), {})
+    job = diagnosis.job
+    tools = {"scheduler": [job.scheduler] if job.scheduler else [], "launcher": [job.launcher] if job.launcher else []}
+    texts = fill_words(rule.say(words.lang), {}, tools)
     percent = f"{probability:.0%}".rstrip("%")
     return Cause(
         signature=rule.signature,
@@ -90,7 +92,7 @@ def _make_guess(rule: Rule, probability: float, diagnosis: Diagnosis, words: Cat
         by="classifier",
         culprit=Culprit(),
         action=rule.action,
-        steps=tuple(map(Step, texts.remedy)),
+        steps=texts.steps,
         references=rule.references,
         evidence=diagnosis.unexplained[:MAX_EVIDENCE],
         explains=(),

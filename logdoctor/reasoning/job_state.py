@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 
 from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, Progress, RankRow, Record
 from logdoctor.model.times import has_year
+from logdoctor.model.tools import Tools, tools_of
 from logdoctor.reasoning.dispatch import Dispatch, Handler
 from logdoctor.reasoning.identity.addresses import AddressBook, short_host
 from logdoctor.reasoning.identity.places import Places
@@ -19,13 +20,10 @@ from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
 from logdoctor.reasoning.lifecycle.ends import End, list_ends
-from logdoctor.reasoning.lifecycle.launchers import launcher_of
 from logdoctor.reasoning.lifecycle.lives import Lives, Work
 
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
-SCHEDULERS = ("slurm", "kubernetes", "flux", "yarn", "grid_engine")
-"""Formats of schedulers, by their names."""
 
 
 class JobState:
@@ -125,9 +123,13 @@ class JobState:
         }
 
     @property
+    def tools(self) -> Tools:
+        """The tools that run the job: scheduler, launcher, framework and MPI library."""
+        return tools_of(self.formats)
+
+    @property
     def launcher(self) -> str | None:
-        """Launcher that started the job, derived from the formats of the log."""
-        return launcher_of(self.formats)
+        return next(iter(self.tools["launcher"]), None)
 
     def of_run(self, wanted: Callable[[Record], bool]) -> JobState:
         """Return a view whose progress, hosts and versions are of one run.
@@ -217,7 +219,7 @@ class JobState:
             versions=tuple(self.versions.of_run(self._wanted)),
             launcher=self.launcher,
             id=self.job_id,
-            scheduler=next((name for name in SCHEDULERS if name in self.formats), None),
+            scheduler=next(iter(self.tools["scheduler"]), None),
             first_failure=self.evidence(first_failure) if first_failure else None,
             first_death=self.evidence(death, str(death.fields.get("how", ""))) if death and failed else None,
             last_progress=self.last_progress(),

@@ -118,14 +118,17 @@ def _with_class(rule: Rule, tables: Tables, faults: Faults) -> Rule:
 
 
 def _with_choices(rule: Rule, choices: tuple[Decisions, Owners], tables: Tables) -> Rule:
-    """Return the rule with its decisions and owners. Those of its failure class stand last."""
+    """Return the rule with its decisions and owners.
+
+    A decision in its file wins. Owners of its failure class stand last.
+    """
     decisions, owners = choices
     of_class = tables.mechanism.classes.get(rule.failure_class)
     default = tuple(OwnerRow("", who) for who in (of_class.owner if of_class else ()))
     names = rule.id, rule.signature
     return replace(
         rule,
-        decisions=next((decisions[name] for name in names if name in decisions), ()),
+        decisions=rule.decisions or next((decisions[name] for name in names if name in decisions), ()),
         owners=(*next((owners[name] for name in names if name in owners), ()), *default),
     )
 

@@ -8,17 +8,20 @@ from typing import Any
 
 import regex
 
-from logdoctor.codes import column_names, column_values
-from logdoctor.model import CLAIMS, Because, Claim, Example, Rule, Symptom, Words, pack_words
+from logdoctor.codes import column_values
+from logdoctor.model import CLAIMS, Because, Claim, DecisionRow, Example, Rule, Symptom, pack_words
+from logdoctor.model.rule import InLanguages
 from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Document, Faults, Path
 from logdoctor.ruleset import RuleFile
+from logdoctor.ruleset.decisions import DECISIONS
 from logdoctor.ruleset.durations import DURATION
 from logdoctor.ruleset.tables import ACTIONS, read_claim
+from logdoctor.ruleset.words_reader import check_column, read_words
 
 KEYS = (
     "title cause action remedy references symptoms when because examples near_misses text "
-    "signature failure_class claims unless role strength evidence culprit outlived lint"
+    "signature failure_class claims unless role strength evidence culprit outlived decision lint"
 ).split()
 REQUIRED = "title cause remedy references symptoms examples near_misses".split()
 HEALTHY = "healthy"
@@ -32,7 +35,6 @@ WHEN_KEYS = (*NAME_LISTS, "within", "count", "ranks", "agree", "differ", "phase"
 QUANTIFIERS = ("one", "some", "most", "all", "all-but-one", "none")
 PHASES = ("launch", "init", "before first step", "running", "checkpoint", "teardown")
 CULPRIT_KEYS = ("ranks", "hosts", "gpus", "peers")
-COLUMN = re.compile(r"\{(\w+\.\w+)[|?}]")
 MANY = 20
 COUNT = re.compile(r"(>=|<=|==|>|<)?\s*([0-9]{1,9})")
 
@@ -60,7 +62,7 @@ def read_rule(document: Document, file: RuleFile, faults: Faults) -> Rule | None
         role=_choice(data, "role", (*ROLES, ""), "", faults),
         failure_class=_text(data, "failure_class", faults),
         strength=_choice(data, "strength", STRENGTHS, "strong", faults),
-        packed_words=pack_words((("en", _words(data, (), faults)), *_translations(data.get("text"), faults))),
+        packed_words=pack_words((("en", read_words(data, (), faults)), *_translations(data.get("text"), faults))),
         symptoms=symptoms,
         when=when,
         evidence=_text(data, "evidence", faults),
@@ -73,6 +75,7 @@ def read_rule(document: Document, file: RuleFile, faults: Faults) -> Rule | None
         examples=_examples(data.get("examples"), "examples", file.id, faults),
         near_misses=_examples(data.get("near_misses"), "near_misses", "", faults),
         path=str(file.path),
+        decisions=_decision(data, faults),
     )
     return rule if len(faults.errors) == before else None
 
@@ -135,25 +138,7 @@ def _names(value: Any, path: Path, faults: Faults, *, required: bool = False) ->
     return tuple(v.strip() for v in value)
 
 
-def _words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
-    remedy = _names(data.get("remedy"), (*path, "remedy"), faults)
-    words = Words(_text(data, "title", faults), _text(data, "cause", faults), remedy)
-    for text in (words.title, words.cause, *words.remedy):
-        for name in COLUMN.findall(text):
-            _check_column(name, path, faults)
-    return words
-
-
-def _check_column(name: str, path: Path, faults: Faults) -> None:
-    """Check that ``xid.meaning`` names a field with codes, and a column of their table."""
-    field, dot, column = name.partition(".")
-    columns = frozenset(CLAIMS) if field == "claim" else column_names(field) if dot else frozenset({column})
-    if column not in columns:
-        why = f"its columns are {', '.join(sorted(columns))}" if columns else f"no catalogue explains '{field}'"
-        faults.add(path, f"nothing is known of '{name}'", why, "logdoctor explain lists what is known")
-
-
-def _translations(value: Any, faults: Faults) -> tuple[tuple[str, Words], ...]:
+def _translations(value: Any, faults: Faults) -> InLanguages:
     if value is None:
         return ()
     if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
@@ -165,7 +150,7 @@ def _translations(value: Any, faults: Faults) -> tuple[tuple[str, Words], ...]:
         for key in ("title", "cause", "remedy"):
             if not part.get(key):
                 faults.add(("text", lang), f"the language '{lang}' lacks '{key}'", "", "translate all three parts")
-    return tuple((lang, _words(part, ("text", lang), faults)) for lang, part in value.items())
+    return tuple((lang, read_words(part, ("text", lang), faults)) for lang, part in value.items())
 
 
 def _symptoms(value: Any, faults: Faults) -> tuple[Symptom, ...]:
@@ -225,7 +210,7 @@ def _fields(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, Any], ..
         return ()
     table: list[tuple[str, Any]] = []
     for name, wanted in value.items():
-        _check_column(str(name), (*path, "fields", name), faults)
+        check_column(str(name), (*path, "fields", name), faults)
         if isinstance(wanted, str):
             if _is_regex(wanted, (*path, "fields", name), faults):
                 table.append((name, wanted))
@@ -314,6 +299,12 @@ def _check_when(key: str, part: Any, names: list[str], faults: Faults) -> None:
         faults.add(path, "unknown phase", "", f"some of {', '.join(PHASES)}")
     if key in ("count", "ranks", "agree", "differ", "job") and not isinstance(part, dict):
         faults.add(path, f"'{key}' must be a mapping", "", f"{key}: {{name: …}}")
+
+
+def _decision(data: dict[str, Any], faults: Faults) -> tuple[DecisionRow, ...]:
+    if "decision" not in data:
+        return ()
+    return (DecisionRow("", _choice(data, "decision", DECISIONS, "investigate", faults)),)
 
 
 def _culprit(value: Any, faults: Faults) -> dict[str, str]:

@@ -16,7 +16,8 @@ from logdoctor.reasoning.causality.lives import is_late_report
 from logdoctor.reasoning.causality.roots import Ranking, rank_findings
 from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.findings import MatchesByRule, MatchesBySymptom, find
-from logdoctor.reasoning.findings.wording import FindingValues, fill
+from logdoctor.reasoning.findings.slots import FindingValues
+from logdoctor.reasoning.findings.wording import fill_title
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.refutation import is_refuted
 from logdoctor.reasoning.lifecycle.spans import Span
@@ -174,7 +175,9 @@ def _describe(
         kind=run.span.kind,
         verdict=judge(run, causes[0] if causes else None, first_unexplained),
         signature=causes[0].rule.signature if causes else None,
-        title=fill(causes[0].rule.say(lang).title, FindingValues(causes[0], lang)) if causes else "",
+        title=fill_title(causes[0].rule.say(lang).title, FindingValues(causes[0], lang, run.analysis.state))
+        if causes
+        else "",
         file=(start or end).file if start or end else "",  # type: ignore[union-attr]
         first_line=start.number if start else 1,
         last_line=end.number - (not following.restarted) if end and following else None,

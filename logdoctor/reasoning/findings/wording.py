@@ -2,99 +2,171 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
-from logdoctor.codes import explain
-from logdoctor.model import Finding, Value, Words
+from msgspec import Struct
+
+from logdoctor.model import Step, StepWords, Value, Words
 from logdoctor.model.chinese import space_chinese
+from logdoctor.model.tools import TOOLS, Tools
 from logdoctor.pack.regexes import later
 
 OPEN = later(r"\{(\w+(?:\.\w+)?)([|?}])")
 LONGEST = 160
+"""Characters of a value. A longer value is cut at its end."""
+TITLE = 70
+"""Characters of a title. In a longer one the values are cut in their middle."""
+SHORTEST = 24
+"""Characters that a value of a title keeps."""
 _RANK = later(r"(?<![\w-])[Rr]ank $")
 _CHINESE = later(r"[\u4e00-\u9fff]")
+_TOKEN = later(r"[A-Za-z0-9._:@/][A-Za-z0-9._:@/-]*")
+"""A value that may stand in a command. Values come from a log, so no other value is told in a command."""
+
+Values = Mapping[str, Value]
+_Cut = Callable[[str], str]
 
 
-class FindingValues(Mapping[str, Value]):
-    """Values that a finding's words can name.
+class FilledWords(Struct, frozen=True):
+    """Texts for a person, with the values of a job."""
 
-    ``field.column`` names a column of the code tables. ``awaited`` is ``rank 3`` or ``ranks 3,5``: the culprits of the
-    finding that explains this one. ``rank`` is all culprits where each of them shows the
-    failure. ``claim.peer`` is known if that claim is confirmed.
+    title: str
+    cause: str
+    steps: tuple[Step, ...]
+
+
+def fill_words(words: Words, values: Values, tools: Tools) -> FilledWords:
+    """Fill the words. Tell only the steps that fit the job."""
+    steps = (fill_step(step, values) for step in choose_steps(words.remedy, values, tools))
+    return FilledWords(fill_title(words.title, values), fill_forms(words.cause, values), tuple(steps))
+
+
+def fill_forms(forms: Sequence[str], values: Values) -> str:
+    """Fill the first form whose slots are all known, or else the last form."""
+    return fill(_choose_form(forms, values), values)
+
+
+def fill_title(forms: Sequence[str], values: Values) -> str:
+    """Fill the form of a title. Shorten its longest values if the title is longer than `TITLE`."""
+    form = _choose_form(forms, values)
+    title, longest = fill(form, values), LONGEST
+    while len(title) > TITLE and longest > SHORTEST:
+        longest = max(SHORTEST, min(longest, len(title)) - 1)
+        title = fill(form, values, partial(_cut_middle, longest=longest))
+    return title
+
+
+def fill_step(step: StepWords, values: Values) -> Step:
+    commands = (_fill_command(command, values) for command in step.run)
+    return Step(fill_forms(step.do, values), tuple(command for command in commands if command))
+
+
+def _fill_command(command: str, values: Values) -> str:
+    """Return the command, or "" unless each slot has a value that needs no quotes."""
+    slots = [values.get(name) for name in needed_slots(command)]
+    is_safe = all(is_known(value) and _TOKEN.fullmatch(_format_value(value, _cut_end)) for value in slots)
+    return fill(command, values) if is_safe else ""
+
+
+def choose_steps(steps: Sequence[StepWords], values: Values, tools: Tools) -> Sequence[StepWords]:
+    """Return the steps that fit the job.
+
+    A step for one tool, for example one scheduler, is told if the job is known to use it. If no step is left, the
+    steps for tools that the job may use are told.
     """
-
-    def __init__(
-        self, finding: Finding, lang: str, explained_by: Finding | None = None, confirmed: Collection[str] = ()
-    ) -> None:
-        self._finding, self._lang, self._confirmed = finding, lang, confirmed
-        self._awaited = explained_by.culprit.ranks if explained_by else ()
-
-    def __getitem__(self, name: str) -> Value:
-        if name == "awaited" and self._awaited:
-            several = len(self._awaited) > 1 and self._lang == "en"
-            return f"rank{'s' if several else ''} {compress(self._awaited)}"
-        culprit = self._finding.culprit
-        if name == "rank" and len(culprit.ranks) > 1 and {*culprit.ranks} == {*self._finding.ranks}:
-            return culprit.ranks  # all of them show it, so the first one does not stand apart
-        field, _, column = name.partition(".")
-        if field == "claim" and column in self._confirmed:
-            return column
-        value = self._finding.values[field]
-        if not column:
-            return value
-        entries = (explain(record.kind, field, value) for record in self._finding.records)
-        entry = next((e for e in entries if e), None)
-        if entry is None:
-            raise KeyError(name)
-        return entry.column(column, self._lang)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._finding.values)
-
-    def __len__(self) -> int:
-        return len(self._finding.values)
+    fitting = [step for step in steps if all(_fits(key, wanted, values, tools) for key, wanted in step.when)]
+    may_fit = [
+        step for step in steps if all(_fits(key, wanted, values, tools) is not False for key, wanted in step.when)
+    ]
+    return fitting or may_fit
 
 
-def fill(template: str, values: Mapping[str, Value]) -> str:
-    """Replace the placeholders of a template.
+def _fits(key: str, wanted: Sequence[str], values: Values, tools: Tools) -> bool | None:
+    """Return whether a condition of a step holds. Return None if the tools of the job are not known."""
+    if key in TOOLS:
+        used = tools.get(key, ())
+        return any(tool in wanted for tool in used) if used else None
+    known = [bool(tools.get(name)) if name in TOOLS else is_known(values.get(name)) for name in wanted]
+    return all(known) if key == "knows" else not any(known)
+
+
+def is_known(value: Value | None) -> bool:
+    return value not in (None, (), "")
+
+
+def _choose_form(forms: Sequence[str], values: Values) -> str:
+    return next((form for form in forms[:-1] if _has_all(form, values)), forms[-1])
+
+
+def _has_all(template: str, values: Values) -> bool:
+    return all(is_known(values.get(name)) for name in needed_slots(template))
+
+
+def needed_slots(template: str) -> Iterator[str]:
+    """Yield the slots without which a form is not told. Slots inside an insertion are not needed."""
+    at = 0
+    while opening := OPEN.search(template, at):
+        if opening[2] == "}":
+            yield opening[1]
+            at = opening.end()
+        else:
+            at = _closing_brace(template, opening.end()) + 1
+
+
+def find_old_slots(template: str) -> Iterator[str]:
+    """Yield ``{name|`` and ``{name?|`` for each slot with other words for an unknown value."""
+    for opening in OPEN.finditer(template):
+        words = template[opening.end() : _closing_brace(template, opening.end())]
+        has_other_words = opening[2] == "?" and _split_alternatives(words)[1] and not opening[1].startswith("claim.")
+        if opening[2] == "|" or has_other_words:
+            yield f"{{{opening[1]}{'?' if has_other_words else ''}|…}}"
+
+
+def fill(template: str, values: Values, cut: _Cut | None = None) -> str:
+    """Replace the slots of a form.
 
     - ``{name}`` and ``{field.column}`` by the value, ``?`` if it is unknown
-    - ``{name|words}`` by the value, or by the words if it is unknown
-    - ``{name?words|other}`` by the words if the value is known, else by the other words
+    - ``{name? words}`` by the words if the value and all slots in the words are known, else by nothing
+    - ``{name|words}`` and ``{name?words|other}``, as older rules have them: the other words if the value is unknown
 
-    The words may hold placeholders. Words before the brace are not repeated, so ``Rank {rank|A rank}`` gives "Rank 3"
-    or "A rank". A text that begins with a filled "rank" begins with "Rank". Values come from a log, so they are cut
-    and never interpreted.
+    A text that begins with a filled "rank" begins with "Rank". Values come from a log, so they are cut and never
+    interpreted.
     """
-    text = _fill_parts(template, values)
+    text = _fill_parts(template, values, cut or _cut_end)
     if _CHINESE.search(template):
         return space_chinese(text)
     begins = template.startswith("{") and text.startswith("rank")
     return f"R{text[1:]}" if begins else text
 
 
-def _fill_parts(template: str, values: Mapping[str, Value]) -> str:
+def _fill_parts(template: str, values: Values, cut: _Cut) -> str:
     parts: list[str] = []
     at = 0
     while opening := OPEN.search(template, at):
         end = opening.end() - 1 if opening[2] == "}" else _closing_brace(template, opening.end())
+        before, text = template[at : opening.start()], ""
         value, words = values.get(opening[1]), template[opening.end() : end]
-        unknown = value in (None, (), "")
-        before = template[at : opening.start()]
         if opening[2] == "?":
-            if_known, if_unknown = _split_alternatives(words)
-            parts += [before, _fill_parts(if_unknown if unknown else if_known, values)]
-        elif unknown:
-            default = _fill_parts(words, values) if opening[2] == "|" else "?"
-            parts += [_drop_repeated_end(before, default), default]
+            text = _fill_parts(_choose_words(words, values, known=is_known(value)), values, cut)
+        elif not is_known(value):
+            text = _fill_parts(words, values, cut) if opening[2] == "|" else "?"
+            before = _drop_repeated_end(before, text)
         else:
-            several = isinstance(value, tuple) and len(value) > 1
-            text = _format_value(value)
-            if template.startswith(".", end + 1):
-                text = text.removesuffix(".")
-            parts += [_pluralise(before) if several else before, text]
+            text = _format_value(value, cut)
+            before = _pluralise(before) if isinstance(value, tuple) and len(value) > 1 else before
+        if template.startswith((".", "。"), end + 1):
+            text = text.rstrip(".")
+        parts += [before, text]
         at = end + 1
     return "".join([*parts, template[at:]])
+
+
+def _choose_words(words: str, values: Values, *, known: bool) -> str:
+    if_known, bar, if_unknown = _split_alternatives(words)
+    if bar:
+        return if_known if known else if_unknown
+    return if_known if known and _has_all(if_known, values) else ""
 
 
 def _pluralise(before: str) -> str:
@@ -132,17 +204,17 @@ def _closing_brace(template: str, start: int) -> int:
     return len(template)
 
 
-def _split_alternatives(words: str) -> tuple[str, str]:
-    """Split ``words|other`` at the first ``|`` outside of braces."""
+def _split_alternatives(words: str) -> tuple[str, str, str]:
+    """Split ``words|other`` at the first ``|`` outside of braces, as `str.partition` does."""
     depth = 0
     for i, char in enumerate(words):
         depth += {"{": 1, "}": -1}.get(char, 0)
         if char == "|" and depth == 0:
-            return words[:i], words[i + 1 :]
-    return words, ""
+            return words[:i], char, words[i + 1 :]
+    return words, "", ""
 
 
-def _format_value(value: Value | None) -> str:
+def _format_value(value: Value | None, cut: _Cut) -> str:
     """Return the value as text, cut.
 
     Closing brackets without an opening bracket are dropped.
@@ -150,11 +222,18 @@ def _format_value(value: Value | None) -> str:
     text = compress(value) if isinstance(value, tuple) else str(value).strip()
     while text.endswith(")") and text.count(")") > text.count("("):
         text = text[:-1].rstrip()
+    return cut(text)
+
+
+def _cut_end(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def fill_words(words: Words, values: Mapping[str, Value]) -> Words:
-    return Words(fill(words.title, values), fill(words.cause, values), tuple(fill(r, values) for r in words.remedy))
+def _cut_middle(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 2
+    return f"{text[: longest - 1 - end].rstrip()}…{text[-end:].lstrip()}"
 
 
 def compress(values: Iterable[int] | Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Launchers: their names, and the process ends that they report.
+"""Process ends that launchers report.
 
 A launcher names the process whose end it noticed first. That end may follow from the end of another process. The
 detector of deaths decides which end came first.
@@ -6,21 +6,13 @@ detector of deaths decides which end came first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from logdoctor.model import Record
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.reasoning.lifecycle.clocks import SKEW, elapsed
 
-LAUNCHERS = {"elastic": "torchrun", "openmpi": "mpirun", "mpich": "mpiexec", "slurm": "srun", "ray": "ray"}
-"""Launcher of each format.  If a log has several of these formats, the first in this order counts."""
-
 MAX_ENDS = 64
-
-
-def launcher_of(formats: Collection[str]) -> str | None:
-    """Return the launcher that printed records of ``formats``."""
-    return next((name for log_format, name in LAUNCHERS.items() if log_format in formats), None)
 
 
 def names_an_end(record: Record) -> bool:

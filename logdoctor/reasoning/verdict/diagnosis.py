@@ -8,18 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Record, Refutation, Step, SymptomSeen
+from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Record, Refutation, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
 from logdoctor.reasoning.causality.claims import Checked, is_decisive
 from logdoctor.reasoning.causality.roots import Explained, Ranking
+from logdoctor.reasoning.findings.culprit_details import culprit_of, measured_values
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
-from logdoctor.reasoning.findings.wording import FindingValues, fill, fill_words
+from logdoctor.reasoning.findings.slots import FindingValues
+from logdoctor.reasoning.findings.wording import fill_title, fill_words
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
-from logdoctor.reasoning.verdict.culprit import culprit_of, measured_values
 from logdoctor.reasoning.verdict.owner import owner_of
 
 _SourceText = tuple[tuple[int | None, str | None], str]
@@ -48,12 +49,13 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     rule = finding.rule
     checks = ranking.checked.get(rule.id, ())
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
-    texts = fill_words(rule.say(words.lang), FindingValues(finding, words.lang, confirmed=confirmed))
+    slots = FindingValues(finding, words.lang, state, confirmed=confirmed)
+    texts = fill_words(rule.say(words.lang), slots, state.tools)
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
     explained = [e.finding for e in ranking.explained if e.by is finding]
     doubt = next((c for c in checks if is_decisive(c)), None)
-    culprit, values = Culprit() if doubt else culprit_of(finding, state), measured_values(finding)
+    culprit, values = Culprit() if doubt else culprit_of(finding, explained, state), measured_values(finding)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
         signature=rule.signature,
@@ -63,9 +65,12 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         by="classifier" if preferred else "rule",
         culprit=culprit,
         action=rule.action,
-        steps=tuple(map(Step, texts.remedy)),
+        steps=texts.steps,
         references=rule.references,
-        evidence=_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
+        evidence=(
+            *_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
+            *_quote(_naming(culprit, finding, explained), state, words, 1),
+        ),
         explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),
         rule=rule.id,
         rule_origin=rule.path,
@@ -74,6 +79,12 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         checked=tuple(_check(c, state, words) for c in checks),
         victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
     )
+
+
+def _naming(culprit: Culprit, finding: Finding, explained: Sequence[Finding]) -> Iterator[Record]:
+    """Yield the lines that name a host which the lines of the cause do not name."""
+    if culprit.why == "other-side" and not finding.culprit.hosts:
+        yield from (follower.records[0] for follower in explained if follower.culprit.peers)
 
 
 def _check(checked: Checked, state: JobState, words: Catalogue) -> Check:
@@ -140,7 +151,9 @@ def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple
     return tuple(
         SymptomSeen(
             signature=e.finding.rule.signature,
-            title=fill(e.finding.rule.say(words.lang).title, FindingValues(e.finding, words.lang, e.by)),
+            title=fill_title(
+                e.finding.rule.say(words.lang).title, FindingValues(e.finding, words.lang, state, explained_by=e.by)
+            ),
             explained_by=e.by.rule.signature if e.by else None,
             ranks=e.finding.ranks,
             count=e.finding.count,

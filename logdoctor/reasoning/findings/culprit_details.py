@@ -16,9 +16,14 @@ MEASURED = ("exit_code", "signal", "exception", "pid", "xid", "limit", "rss", "w
 """Values of a finding that are facts of the failure."""
 
 
-def culprit_of(finding: Finding, state: JobState) -> Culprit:
-    """Return the culprit with what is known of the places of its ranks."""
+def culprit_of(finding: Finding, explained: Sequence[Finding], state: JobState) -> Culprit:
+    """Return the culprit with what is known of the places of its ranks.
+
+    ``explained`` are the findings that follow from ``finding``.
+    """
     culprit = finding.culprit
+    if finding.rule.place == "host" and culprit.scope == "not-told" and (host := _lost_host(explained, state)):
+        return replace(culprit, scope="one", hosts=(host,), why="other-side")
     if culprit.scope in ("nobody", "not-told"):
         return culprit
     seats = state.places.seats()
@@ -36,6 +41,14 @@ def culprit_of(finding: Finding, state: JobState) -> Culprit:
         pids=tuple(dict.fromkeys(s.pid for s in of_ranks if s.pid is not None)),
         gpus=culprit.gpus or _gpus(of_ranks) if finding.rule.place == "device" else culprit.gpus,
     )
+
+
+def _lost_host(explained: Sequence[Finding], state: JobState) -> str | None:
+    """Return the only host to which others lost their connections, if it is one of the job's hosts."""
+    peers = {peer for finding in explained for peer in finding.culprit.peers}
+    names = {short_host(peer.partition("<")[0].partition(":")[0]) for peer in peers}
+    known = {short_host(host) for host in state.places.hosts}
+    return next(iter(names)) if len(names) == 1 and names <= known else None
 
 
 def _gpus(seats: Sequence[Seat]) -> tuple[str, ...]:

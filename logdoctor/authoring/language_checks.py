@@ -1,0 +1,108 @@
+"""Checks of the language of rule texts: old slots, last forms, lengths, commands with placeholders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from logdoctor.authoring.lint_issue import LintIssue, RuleSource
+from logdoctor.authoring.tracing import Trace
+from logdoctor.model import Finding, Value, Words
+from logdoctor.model.rule import Forms
+from logdoctor.model.tools import TOOLS, Tools
+from logdoctor.pack.yaml_lines import Path
+from logdoctor.reasoning.findings.slots import OF_CULPRIT, OF_JOB, FindingValues
+from logdoctor.reasoning.findings.wording import (
+    TITLE,
+    choose_steps,
+    fill_forms,
+    fill_step,
+    fill_title,
+    find_old_slots,
+    is_known,
+    needed_slots,
+)
+
+CAUSE_WORDS = 25
+"""Words of the first sentence of a cause."""
+REMEDY_WORDS = 60
+OFTEN_UNKNOWN = {*OF_JOB, *OF_CULPRIT, "ranks", "nranks", "last_progress", "awaited", "claim", "peer", "peer_host"}
+"""Slots that a log may leave open, whatever the examples show."""
+VERSION = "_version"
+PLACEHOLDER = re.compile(
+    r"<[^<>]*>|…|\.\.\.|"
+    r"(?<![-$\w])(?:JOB|JOBID|JOB_ID|FILE|NODE|HOST|PID|RANK|BUS|PORT|DIR|SERVER|ADDRESS|USER|ID|N)(?![\w=])"
+)
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+
+
+def check_language(source: RuleSource, examples: Sequence[Trace]) -> Iterator[LintIssue]:
+    findings = [f for trace in examples for f in trace.findings if f.rule.id == source.rule.id]
+    for lang, words in source.rule.words:
+        top: Path = () if lang == "en" else ("text", lang)
+        for part, forms, known in _sentences(source.rule.say(lang), top):
+            yield from _check_forms(source, part, forms, known, lang, findings)
+        yield from _check_title(source, (*top, "title"), words, lang, findings)
+    english = source.rule.say("en")
+    yield from _check_cause(source, english, findings)
+    yield from _check_remedy(source, english, findings)
+
+
+def _sentences(words: Words, top: Path) -> Iterator[tuple[Path, Forms, Sequence[str]]]:
+    """Yield the forms of each sentence after its place, with the slots that are known where it is told."""
+    yield (*top, "title"), words.title, ()
+    yield (*top, "cause"), words.cause, ()
+    for number, step in enumerate(words.remedy):
+        yield (*top, "remedy", number), step.do, dict(step.when).get("knows", ())
+
+
+def _check_forms(
+    source: RuleSource, part: Path, forms: Forms, known: Sequence[str], lang: str, findings: Sequence[Finding]
+) -> Iterator[LintIssue]:
+    old = sorted({slot for form in forms for slot in find_old_slots(form)})
+    if old:
+        what = f"the words for an unknown value stand inside the sentence: {', '.join(old)}"
+        yield source.issue("old-slot", part, what, "", "write a second form of the sentence, without the value")
+    names = {*needed_slots(forms[-1])}.difference(known)
+    open_slots = sorted(name for name in names if _may_be_unknown(name, lang, findings))
+    if open_slots:
+        what = f"the last form needs {', '.join(f'{{{name}}}' for name in open_slots)}"
+        yield source.issue("last-form", part, what, "a log may not tell it", "add a form without it")
+
+
+def _may_be_unknown(name: str, lang: str, findings: Sequence[Finding]) -> bool:
+    if name.partition(".")[0] in OFTEN_UNKNOWN or name.endswith(VERSION) or not findings:
+        return True
+    return not all(is_known(FindingValues(finding, lang).get(name)) for finding in findings)
+
+
+def _check_title(
+    source: RuleSource, part: Path, words: Words, lang: str, findings: Sequence[Finding]
+) -> Iterator[LintIssue]:
+    titles = [fill_title(words.title, FindingValues(f, lang)) for f in findings] or [fill_title(words.title, {})]
+    longest = max(titles, key=len)
+    if len(longest) > TITLE:
+        yield source.issue("long-title", part, f"a title has {len(longest)} characters: {longest}")
+
+
+def _check_cause(source: RuleSource, words: Words, findings: Sequence[Finding]) -> Iterator[LintIssue]:
+    texts = [fill_forms(words.cause, FindingValues(f, "en")) for f in findings] or [fill_forms(words.cause, {})]
+    longest = max(len(SENTENCE_END.split(text)[0].split()) for text in texts)
+    if longest > CAUSE_WORDS:
+        yield source.issue("long-cause", ("cause",), f"the first sentence of the cause has {longest} words")
+
+
+def _check_remedy(source: RuleSource, words: Words, findings: Sequence[Finding]) -> Iterator[LintIssue]:
+    """Check the length of the remedy for each tool of a job, and the commands."""
+    values: Mapping[str, Value] = FindingValues(findings[0], "en") if findings else {}
+    jobs: list[Tools] = [{}, *({kind: [tool]} for kind, table in TOOLS.items() for tool in {*table.values()})]
+    remedies = [choose_steps(words.remedy, values, tools) for tools in jobs]
+    length = max(sum(len(fill_step(step, values).text.split()) for step in steps) for steps in remedies)
+    if length > REMEDY_WORDS:
+        yield source.issue("long-remedy", ("remedy",), f"the remedy has {length} words")
+    for number, step in enumerate(words.remedy):
+        for command in step.run:
+            if found := PLACEHOLDER.search(command):
+                what = f"the command holds a placeholder: {found[0]}"
+                cure = "use a slot, or leave the command out"
+                yield source.issue("placeholder", ("remedy", number), what, "it cannot be copied as it stands", cure)

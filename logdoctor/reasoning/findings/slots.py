@@ -1,0 +1,99 @@
+"""Slots: the values that the words of a rule can name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from logdoctor.codes import explain
+from logdoctor.model import Finding, Value
+from logdoctor.reasoning.findings.culprit_details import culprit_of
+from logdoctor.reasoning.findings.wording import compress, is_known
+from logdoctor.reasoning.job_state import JobState
+
+OF_JOB = ("job", "last_step", "total", "checkpoint", "checkpoint_step")
+OF_CULPRIT = ("rank", "host", "pid", "gpu")
+
+
+class FindingValues(Mapping[str, Value]):
+    """Slots of a finding.
+
+    - captured groups and fields of the matched records, and what else `Finding.values` holds
+    - ``field.column``: a column of the code tables
+    - ``awaited``: ``rank 3`` or ``ranks 3,5``, the culprits of the finding that explains this one
+    - ``rank``: all culprits if each of them shows the failure
+    - ``claim.peer``: known if that claim is confirmed
+    - with ``state``, `OF_JOB`, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value
+    """
+
+    def __init__(
+        self,
+        finding: Finding,
+        lang: str,
+        state: JobState | None = None,
+        *,
+        explained_by: Finding | None = None,
+        confirmed: Collection[str] = (),
+    ) -> None:
+        self._finding, self._lang, self._state, self._confirmed = finding, lang, state, confirmed
+        self._awaited = explained_by.culprit.ranks if explained_by else ()
+
+    def __getitem__(self, name: str) -> Value:
+        if name == "awaited" and self._awaited:
+            several = len(self._awaited) > 1 and self._lang == "en"
+            return f"rank{'s' if several else ''} {compress(self._awaited)}"
+        culprit = self._finding.culprit
+        if name == "rank" and len(culprit.ranks) > 1 and {*culprit.ranks} == {*self._finding.ranks}:
+            return culprit.ranks  # all of them show it, so the first one does not stand apart
+        field, _, column = name.partition(".")
+        if field == "claim" and column in self._confirmed:
+            return column
+        value = self._finding.values.get(field)
+        if not column:
+            return value if value is not None and is_known(value) else self._read_state(name)
+        entries = (explain(record.kind, field, value) for record in self._finding.records)
+        entry = next((e for e in entries if e), None)
+        if value is None or entry is None:
+            raise KeyError(name)
+        return entry.column(column, self._lang)
+
+    def _read_state(self, name: str) -> Value:
+        if self._state is not None:
+            if name in OF_JOB:
+                return _of_job(name, self._state)
+            if name in OF_CULPRIT:
+                return self._of_culprit(name, self._state)
+        raise KeyError(name)
+
+    def _of_culprit(self, name: str, state: JobState) -> Value:
+        culprit = culprit_of(self._finding, state)
+        table: dict[str, Value] = {
+            "rank": culprit.ranks,
+            "host": culprit.hosts,
+            "pid": culprit.pids,
+            "gpu": culprit.gpus,
+        }
+        values = table[name]
+        return values if isinstance(values, tuple) and len(values) == 1 else ()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._finding.values)
+
+    def __len__(self) -> int:
+        return len(self._finding.values)
+
+
+def _of_job(name: str, state: JobState) -> Value:
+    if name == "job":
+        return state.job_id or ()
+    if name in ("last_step", "total"):
+        step, _, total = (progress.value if (progress := state.last_progress()) else "").partition("/")
+        return _with_commas(step if name == "last_step" else total)
+    checkpoint = state.last_checkpoint()
+    if checkpoint is None:
+        return ()
+    return checkpoint.path if name == "checkpoint" else _with_commas(str(checkpoint.step or ""))
+
+
+def _with_commas(number: str) -> str:
+    """Return ``20,000`` for ``20000``."""
+    return f"{int(number):,}" if number.isdecimal() and len(number) < 16 else number

@@ -1,0 +1,69 @@
+"""The words of a rule file: title, cause and remedy."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from logdoctor.codes import column_names
+from logdoctor.model import CLAIMS, StepWords, Words
+from logdoctor.model.tools import TOOLS
+from logdoctor.pack.yaml_lines import Faults, Path
+
+STEP_KEYS = ("do", "run", "when")
+WHEN_KEYS = (*TOOLS, "knows", "lacks")
+COLUMN = re.compile(r"\{(\w+\.\w+)[|?}]")
+
+
+def read_words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
+    remedy = data.get("remedy")
+    steps = [remedy] if isinstance(remedy, str | dict) else remedy if isinstance(remedy, list) else []
+    if remedy is not None and not steps:
+        faults.add((*path, "remedy"), "'remedy' must be a list of steps", "", "[one, {do: two, run: command}]")
+    words = Words(
+        _forms(data.get("title"), (*path, "title"), faults),
+        _forms(data.get("cause"), (*path, "cause"), faults),
+        tuple(_step(step, (*path, "remedy", number), faults) for number, step in enumerate(steps)),
+    )
+    for text in (*(form for forms in words.texts for form in forms), *(c for s in words.remedy for c in s.run)):
+        for name in COLUMN.findall(text):
+            check_column(name, path, faults)
+    return words
+
+
+def _forms(value: Any, path: Path, faults: Faults) -> tuple[str, ...]:
+    """Return the forms of a sentence, at least one."""
+    forms = [value] if isinstance(value, str) else value
+    if isinstance(forms, list) and forms and all(isinstance(form, str) and form.strip() for form in forms):
+        return tuple(form.strip() for form in forms)
+    if value is not None:
+        faults.add(path, f"'{path[-1]}' must be a text or a list of texts", "", "[the fullest form, a shorter form]")
+    return ("",)
+
+
+def _step(value: Any, path: Path, faults: Faults) -> StepWords:
+    if not isinstance(value, dict):
+        return StepWords(_forms(value, path, faults))
+    if not value.get("do") or set(value) - {*STEP_KEYS}:
+        faults.add(path, "this step is not understood", "", f"a text, or a mapping with {', '.join(STEP_KEYS)}")
+    commands = _forms(value["run"], (*path, "run"), faults) if "run" in value else ()
+    when = value.get("when") or {}
+    if not isinstance(when, dict) or set(when) - {*WHEN_KEYS}:
+        faults.add((*path, "when"), "'when' of a step is not understood", "", f"some of {', '.join(WHEN_KEYS)}")
+        when = {}
+    conditions = tuple((key, _forms(wanted, (*path, "when", key), faults)) for key, wanted in when.items())
+    for key, wanted in conditions:
+        unknown = sorted({*wanted} - {*TOOLS[key].values()}) if key in TOOLS else ()
+        if unknown:
+            known = f"one of {', '.join(sorted({*TOOLS[key].values()}))}"
+            faults.add((*path, "when", key), f"no {key} is called {', '.join(unknown)}", "", known)
+    return StepWords(_forms(value.get("do"), (*path, "do"), faults), commands, conditions)
+
+
+def check_column(name: str, path: Path, faults: Faults) -> None:
+    """Check that ``xid.meaning`` names a field with codes, and a column of their table."""
+    field, dot, column = name.partition(".")
+    columns = frozenset(CLAIMS) if field == "claim" else column_names(field) if dot else frozenset({column})
+    if column not in columns:
+        why = f"its columns are {', '.join(sorted(columns))}" if columns else f"no catalogue explains '{field}'"
+        faults.add(path, f"nothing is known of '{name}'", why, "logdoctor explain lists what is known")

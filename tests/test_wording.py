@@ -1,0 +1,144 @@
+"""Forms of sentences, titles, steps and commands, filled with values of a job."""
+
+from __future__ import annotations
+
+import pytest
+from rule_texts import LICENCE, rule_file
+
+from logdoctor.authoring.lint import lint
+from logdoctor.model import DecisionRow, RulesError, StepWords, Words
+from logdoctor.reasoning.findings.wording import choose_steps, fill, fill_forms, fill_step, fill_title, fill_words
+from logdoctor.ruleset.loading import load
+
+pytestmark = pytest.mark.xdist_group("rules")
+FORMS = ("Rank {rank} on {host} died{pid? (pid {pid})}", "Rank {rank} died", "A process died")
+SLURM = StepWords(("Ask Slurm.",), ("sacct -j {job}",), (("scheduler", ("slurm",)),))
+POD = StepWords(("Ask the pod.",), when=(("scheduler", ("kubernetes",)),))
+OPEN = StepWords(("Ask the scheduler.",), when=(("lacks", ("scheduler",)),))
+CHECK = StepWords(("Check.",))
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"rank": 3, "host": "n1", "pid": 7}, "Rank 3 on n1 died (pid 7)"),
+        ({"rank": 3, "host": "n1"}, "Rank 3 on n1 died"),
+        ({"rank": 0, "host": ""}, "Rank 0 died"),
+        ({"host": "n1"}, "A process died"),
+    ],
+)
+def test_first_form_whose_slots_are_known_is_told(values, told):
+    assert fill_forms(FORMS, values) == told
+
+
+def test_insertion_is_left_out_if_a_slot_in_it_is_unknown():
+    assert fill("It died{host? on {host}:{port}}", {"host": "n1"}) == "It died"
+
+
+@pytest.mark.parametrize("template", ["It said {m}.", "It said{m? {m}}.", "它说 {m}。"])
+def test_message_that_ends_with_a_full_stop_gets_no_second_one(template):
+    assert fill(template, {"m": "wait..."}).count(".") <= 1
+
+
+def test_long_title_is_cut_in_the_middle_of_its_longest_value():
+    message = "first " + "x" * 200 + " last"
+    title = fill_title(("Rank {rank} raised {error}: {message}",), {"rank": 3, "error": "OSError", "message": message})
+    assert len(title) == 70
+    assert title.startswith("Rank 3 raised OSError: first x")
+    assert title.endswith("x last")
+    assert "…" in title
+
+
+def test_cause_keeps_a_message_that_a_title_cuts():
+    assert fill_forms(("{message}",), {"message": "m" * 150}) == "m" * 150
+
+
+def test_step_holds_the_command_filled():
+    step = fill_step(SLURM, {"job": "48213"})
+    assert (step.text, step.commands) == ("Ask Slurm.", ("sacct -j 48213",))
+
+
+@pytest.mark.parametrize("job", [None, "1; rm -rf /", "$(id)", "-h", "a b", "a\nb", ("1", "2"), "<job>", "'"])
+def test_command_with_an_unknown_or_unsafe_value_is_left_out(job):
+    assert fill_step(SLURM, {"job": job} if job else {}).commands == ()
+
+
+@pytest.mark.parametrize(
+    ("steps", "tools", "told"),
+    [
+        ((SLURM, POD, OPEN, CHECK), {"scheduler": ["slurm"]}, (SLURM, CHECK)),
+        ((SLURM, POD, OPEN, CHECK), {"scheduler": ["flux"]}, (CHECK,)),
+        ((SLURM, POD, OPEN, CHECK), {}, (OPEN, CHECK)),
+        ((SLURM, POD), {}, (SLURM, POD)),
+        ((SLURM, POD), {"scheduler": ["flux"]}, ()),
+    ],
+)
+def test_steps_that_fit_the_job_are_told(steps, tools, told):
+    assert tuple(choose_steps(steps, {}, tools)) == told
+
+
+@pytest.mark.parametrize(("key", "fits"), [("knows", True), ("lacks", False)])
+def test_step_may_need_or_refuse_a_known_slot(key, fits):
+    step = StepWords(("Drain {host}.",), when=((key, ("host",)),))
+    assert bool(choose_steps((step, CHECK), {"host": "n1"}, {})[:-1]) is fits
+    assert bool(choose_steps((step, CHECK), {}, {})[:-1]) is not fits
+
+
+def test_all_parts_are_filled():
+    words = Words(("{rank} died",), ("{rank} was killed",), (SLURM, CHECK))
+    filled = fill_words(words, {"rank": 3}, {"scheduler": ("slurm",)})
+    assert (filled.title, filled.cause, len(filled.steps)) == ("3 died", "3 was killed", 2)
+
+
+STEP = "remedy: [{do: [Ask {server}, Ask it], run: 'ping {server}', when: {scheduler: slurm}}]"
+REMEDY = "remedy: ['Start it again']"
+CHINESE = "action: retry\ntext: {zh: {title: 许可, cause: 无应答, remedy: [询问]}}"
+
+
+def test_rule_file_gives_forms_commands_and_conditions(tmp_path):
+    step = STEP.replace("Ask {server}", "'Ask {server}'")
+    rule_file(tmp_path, "site.licence", LICENCE, (REMEDY, step), ("action: retry", CHINESE))
+    rule = load([tmp_path]).rules[0]
+    ask = StepWords(("Ask {server}", "Ask it"), ("ping {server}",), (("scheduler", ("slurm",)),))
+    assert rule.say("en").remedy == (ask,)
+    assert rule.say("zh").remedy == (StepWords(("询问",), ask.run, ask.when),)
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["{run: ls}", "{do: x, why: y}", "{do: x, when: {scheduler: slrum}}", "{do: x, when: {site: a}}", "{do: [x, 3]}"],
+)
+def test_faulty_step_is_a_fault_of_the_file(step, tmp_path):
+    rule_file(tmp_path, "site.licence", LICENCE, (REMEDY, f"remedy: [{step}]"))
+    with pytest.raises(RulesError):
+        load([tmp_path])
+
+
+def test_decision_in_a_rule_file_wins_over_the_table(tmp_path):
+    rule_file(tmp_path, "site.licence", LICENCE, ("action: retry", "action: retry\ndecision: fix-first"))
+    (tmp_path / "decisions.tsv").write_text("site.licence\t-\trequeue\n")
+    assert load([tmp_path]).rules[0].decisions == (DecisionRow("", "fix-first"),)
+
+
+@pytest.mark.parametrize(
+    ("code", "old", "new"),
+    [
+        ("old-slot", "cause: ['The licence", "cause: ['The {server?named|unnamed} licence"),
+        ("old-slot", "cause: ['The licence", "cause: ['{server|The} licence"),
+        ("last-form", "'Start it again'", "'Start {job} again'"),
+        ("long-title", "title: ['The", "title: ['The licence server of the site, and of all others that have one, the"),
+        ("long-cause", "cause: ['The", f"cause: ['The {'very ' * 25}"),
+        ("long-remedy", "'Start it again'", f"'Start {'it ' * 60}'"),
+        ("placeholder", "'Start it again'", "{do: Look, run: 'sacct -j JOB'}"),
+        ("placeholder", "'Start it again'", "{do: Look, run: 'ping <host>'}"),
+    ],
+)
+def test_lint_notes_texts_that_do_not_follow_the_language(code, old, new, tmp_path):
+    rule_file(tmp_path, "site.licence", LICENCE, (old, new))
+    assert code in {issue.code for issue in lint([tmp_path])[1] if issue.severity == "note"}
+
+
+def test_step_that_needs_a_known_slot_may_use_it_in_its_last_form(tmp_path):
+    step = "{do: 'Cancel {job}', when: {knows: job}}"
+    rule_file(tmp_path, "site.licence", LICENCE, ("'Start it again'", step))
+    assert lint([tmp_path])[1] == []
