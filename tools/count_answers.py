@@ -26,8 +26,8 @@ from logdoctor.model import Diagnosis
 
 SCREEN, LONGEST_TITLE = 24, 70
 PLACEHOLDER = re.compile(
-    r"\b(?:an? (?:unnamed|unknown) (?:host|node|rank)|[Oo]n an? (?:rank|node|host)\b|JOBID\b|\bJOB\b(?!S)|NODE\b(?!S)|HOSTNAME\b"
-    r"|\bPID\b|\bFILE\b|\bNAME\b|NUMBER\b|<\w+>)"
+    r"\b(?:an? (?:unnamed|unknown) (?:host|node|rank)|[Oo]n an? (?:rank|node|host)\b|JOBID\b|\bJOB\b(?!S)"
+    r"|NODE\b(?!S)|HOSTNAME\b|\bPID\b|\bFILE\b|\bNAME\b|NUMBER\b|<\w+>)"
 )
 STAND_IN = re.compile(r"<\w|\b(?:JOB|NODE|HOST|PID|FILE|NAME|DIR|PATH|UID|N)\b|…|\.\.\.")
 KNOWLEDGE: list[Any] = []

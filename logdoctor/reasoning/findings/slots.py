@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.codes import explain
 from logdoctor.model import Finding, Value
@@ -32,9 +32,11 @@ class FindingValues(Mapping[str, Value]):
         state: JobState | None = None,
         *,
         explained_by: Finding | None = None,
+        explained: Sequence[Finding] = (),
         confirmed: Collection[str] = (),
     ) -> None:
         self._finding, self._lang, self._state, self._confirmed = finding, lang, state, confirmed
+        self._explained = explained
         self._awaited = explained_by.culprit.ranks if explained_by else ()
 
     def __getitem__(self, name: str) -> Value:
@@ -65,7 +67,7 @@ class FindingValues(Mapping[str, Value]):
         raise KeyError(name)
 
     def _of_culprit(self, name: str, state: JobState) -> Value:
-        culprit = culprit_of(self._finding, state)
+        culprit = culprit_of(self._finding, self._explained, state)
         table: dict[str, Value] = {
             "rank": culprit.ranks,
             "host": culprit.hosts,

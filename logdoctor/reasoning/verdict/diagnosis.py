@@ -49,11 +49,11 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     rule = finding.rule
     checks = ranking.checked.get(rule.id, ())
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
-    slots = FindingValues(finding, words.lang, state, confirmed=confirmed)
+    explained = [e.finding for e in ranking.explained if e.by is finding]
+    slots = FindingValues(finding, words.lang, state, explained=explained, confirmed=confirmed)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
     other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
-    explained = [e.finding for e in ranking.explained if e.by is finding]
     doubt = next((c for c in checks if is_decisive(c)), None)
     culprit, values = Culprit() if doubt else culprit_of(finding, explained, state), measured_values(finding)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
