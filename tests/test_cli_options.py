@@ -80,6 +80,20 @@ def test_verbose_says_on_standard_error_what_was_read(log):
     assert [line.split()[1] for line in lines[1:]] == ["rules:", "time:"]
 
 
+def test_quiet_scan_prints_the_columns_of_a_quiet_diagnosis_behind_the_job(log):
+    job, *columns = call("scan", log.parent, "-q", "--workers", 1).stdout.rstrip("\n").split("\t")
+    assert job.endswith("train")
+    alone = call("-q", log).stdout.rstrip("\n").split("\t")
+    assert columns[:7] == alone[:7]
+    assert len(columns) == len(alone)
+
+
+def test_report_says_on_standard_error_that_names_are_replaced(log, tmp_path):
+    page = tmp_path / "page.html"
+    assert f"names are replaced in {page}; --redact-map FILE" in call("report", log, "-o", page).stderr
+    assert "names are replaced" not in call("report", log, "-o", page, "--no-redact").stderr
+
+
 # ── exit codes ──
 
 

@@ -46,7 +46,7 @@ def run(args: Sequence[str] | None = None) -> Any:
             _diagnose(call)
         from logdoctor.cli.commands import app
 
-        return app(args)
+        return app(args, prog_name="logdoctor")
     except Exception as error:
         from logdoctor.model.own_errors import is_debugging
 

@@ -30,6 +30,7 @@ rank and host, how we know, and what to do.
   cat crash.log | logdoctor --json    a pipe; the answer for a program
 
 All commands and options: logdoctor --help"""
+FOR_AUTHORS = ("evaluate", "rules", "train")
 OWN_OPTIONS = {"--help", "--version", "--install-completion", "--show-completion"}
 
 
@@ -99,9 +100,17 @@ class DiagnoseByDefault(TyperGroup):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands by their help texts."""
-        listed: list[Any] = [TyperCommand(name, help=cleandoc(self.commands.help_text(name))) for name in self.commands]
-        TyperGroup(commands=listed).format_commands(ctx, formatter)
+        """List the commands by their help texts, those for authors last."""
+        del ctx
+        width = max(map(len, self.commands))
+        for title, wanted in (("Commands", False), ("For your own rules and cases", True)):
+            names = [name for name in self.commands if (name in FOR_AUTHORS) == wanted]
+            texts = (TyperCommand(name, help=cleandoc(self.commands.help_text(name))) for name in names)
+            rows = [
+                (str(text.name).ljust(width), text.get_short_help_str(formatter.width - width - 6)) for text in texts
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 @contextmanager
@@ -128,7 +137,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Say what went wrong first in a distributed-training job, where, with which proof, and what to do.\n\n"
-    "logdoctor FILE...            diagnose the logs of one job; a folder is one job\n\n"
+    "logdoctor FILE...            diagnose a job; several files are one job, a folder too\n\n"
     "cat crash.log | logdoctor    diagnose what a job printed",
 )
 

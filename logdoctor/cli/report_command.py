@@ -53,5 +53,8 @@ def report(
     diagnosis = diagnose_paths(paths, "html", rules=rules or (), **options)
     write(redact_to_share(diagnosis, "html", redact, redact_map), Style("html", language), output)
     write(diagnosis, Style(TEXT, language, quiet=True), None)
-    typer.echo(str(output), err=True)
+    typer.echo(f"logdoctor: wrote {output}; open it with a browser", err=True)
+    if redact is not False:
+        hint = "" if redact_map else "--redact-map FILE keeps the key; "
+        typer.echo(f"logdoctor: names are replaced in {output}; {hint}--no-redact keeps the names", err=True)
     raise_exit_code(diagnosis, by_verdict=exit_code, by_decision=exit_decision)

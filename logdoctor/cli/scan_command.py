@@ -36,7 +36,10 @@ Out = Annotated[
         "--out", "-o", help="Keep the results in this folder; a scan into it goes on where the last one stood."
     ),
 ]
-Format = Annotated[str, typer.Option("--format", "-f", help="table, csv or jsonl; parquet writes into --out only.")]
+Format = Annotated[
+    str, typer.Option("--format", "-f", help="table, lines, csv or jsonl; parquet writes into --out only.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="A line a job: its name and the columns of 'logdoctor -q'.")]
 Workers = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Processes (default: one a core).")]
 Shard = Annotated[
     str, typer.Option("--shard", help="I/N: only every N-th task, for job arrays; merge with a last run without.")
@@ -81,6 +84,7 @@ def scan(
     places: Places,
     out: Out = None,
     format: Format = "table",
+    quiet: Quiet = False,
     workers: Workers = None,
     shard: Shard = "1/1",
     job_pattern: Pattern = None,
@@ -113,6 +117,7 @@ def scan(
     from logdoctor.scan.outputs import list_formats
 
     require(format, (*list_formats(), "parquet"), "--format")
+    format = "lines" if quiet else format  # noqa: A001
     if format == "parquet" and out is None:
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
     request = page_request(report, new_since, lang) if report is not None else None
