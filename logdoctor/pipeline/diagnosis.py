@@ -66,6 +66,7 @@ def diagnose(
     baseline: str | os.PathLike[str] | None = None,
     found: bool = False,
     follow_links: bool = False,
+    job_id: str | None = None,
 ) -> Diagnosis:
     """Diagnose one job from its logs.
 
@@ -78,13 +79,17 @@ def diagnose(
     ``context``: lines above and below each quoted line to read again and report.
     ``found``: a scan found the paths, so the user does not expect each of them to be a log.
     ``follow_links``: also read what links in a folder name outside of it.
+    ``job_id``: the id that the scheduler gave the job, which wins over an id in the logs.
 
     Unreadable inputs and faulty rules are listed in ``problems``. Raises `InputError` if nothing could be read at all.
     """
     pack = knowledge or gather(rule_folders(rules))
     job = replace(make_job(inputs, name), found=found, follow_links=follow_links)
+    if watch is not None:
+        watch(job.name, 0)  # the rules are loaded, the reading begins
     reader = JobReader(job, pack, bounds, watch)
     analysis = Analysis(reader, lang, hung=hung, model=Path(model) if model else None, baseline=baseline)
+    analysis.name_job(job_id)
     analysis.read_all()
     diagnosis = analysis.diagnosis()
     if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
@@ -123,6 +128,10 @@ class Analysis:
         pack = reader.pack
         self._observed = Observed(Reasoner(pack.rules, pack.scanned, pack.mechanism, hung=hung))
         self._complete = False
+
+    def name_job(self, job_id: str | None) -> None:
+        """Use ``job_id`` as the id of the job. It wins over an id in the logs."""
+        self._observed.reasoner.state.job_id = job_id
 
     def read_all(self) -> None:
         """Read all inputs of the job. Raises `InputError` if nothing could be read."""
