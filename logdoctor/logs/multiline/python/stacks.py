@@ -77,7 +77,8 @@ class Stacks(Struct):
     def add(self, path: str, line: str, function: str) -> None:
         """Add a frame to the thread begun last."""
         short = short_path(path)
-        self.latest.append((f"{short}:{function}", f"{short.rpartition('/')[2]}:{line} in {function}", not is_library(path)))
+        place = f"{short.rpartition('/')[2]}:{line} in {function}"
+        self.latest.append((f"{short}:{function}", place, not is_library(path)))
 
     def fields(self, max_frames: int = MAX_FRAMES) -> dict[str, Value]:
         """Return ``threads``, ``where``, ``frames``, ``own_frame``, ``thread_id`` and ``pid``, as far as printed."""
