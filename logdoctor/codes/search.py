@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from logdoctor.codes.table import REST, Catalogue, Entry, catalogue, labels, names
+from logdoctor.model.numbers import number
 
 MOST_EFFECTS = 12
 LIKELY = ("exit-code", "signal", "xid", "cuda", "nccl-result", "sxid", "ib-status", "ib-vendor", "ib-syndrome")
@@ -55,7 +56,7 @@ def _unlikeliness(entry: Entry) -> tuple[bool, float]:
     """Return a key that sorts what is likely in training jobs before the rest."""
     name = entry.head.name
     order = (*LIKELY, *(n for n in names() if n not in LIKELY + UNLIKELY), *UNLIKELY)
-    is_usual = entry.code.isdigit() and int(entry.code) in USUAL.get(name, ())
+    is_usual = number(entry.code) in USUAL.get(name, ())
     is_of_program = entry.name == "PROGRAM"
     return not is_usual, order.index(UNLIKELY[0]) - 0.5 if is_of_program else order.index(name)
 

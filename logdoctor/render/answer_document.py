@@ -160,9 +160,10 @@ def _progress_sentence(diagnosis: Diagnosis, words: Catalogue) -> str:
 
 
 def _proof(cause: Cause, job: JobSummary) -> Iterator[Evidence]:
-    """Yield the evidence without the line of the last progress, because a sentence names it."""
+    """Yield the evidence, the line of the last progress at the end, because a sentence names it."""
     progress = location(job.last_progress.evidence) if job.last_progress else ""
-    return (proof for n, proof in enumerate(cause.evidence) if n == 0 or location(proof) != progress)
+    yield from cause.evidence[:1]
+    yield from sorted(cause.evidence[1:], key=lambda proof: location(proof) == progress)
 
 
 def log_lines(evidence: Iterable[Evidence]) -> Iterator[LogLine]:
