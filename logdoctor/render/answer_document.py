@@ -235,9 +235,6 @@ def _notice(diagnosis: Diagnosis, words: Catalogue) -> str:
     redacted = diagnosis.redaction
     if not redacted.on:
         return ""
-    counts = (
-        words.count("hostcount", redacted.hosts),
-        words.count("usercount", redacted.users),
-        words.count("addresscount", redacted.addresses),
-    )
-    return words("redacted", counts=words("joint").join(counts))
+    numbers = {"hostcount": redacted.hosts, "usercount": redacted.users, "addresscount": redacted.addresses}
+    counts = [words.count(key, number) for key, number in numbers.items() if number]
+    return words("redacted", counts=words("joint").join(counts)) if counts else ""
