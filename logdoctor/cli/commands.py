@@ -137,7 +137,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Say what went wrong first in a distributed-training job, where, with which proof, and what to do.\n\n"
-    "logdoctor FILE...            diagnose a job; several files are one job, a folder too\n\n"
+    "logdoctor FILE...            diagnose a job: its files, or its folder\n\n"
     "cat crash.log | logdoctor    diagnose what a job printed",
 )
 
