@@ -143,7 +143,7 @@ def test_csv_cell_is_never_formula(tmp_path, clean_environment):
 
 
 def test_unknown_format_is_wrong_usage(log, clean_environment):
-    assert "none of jsonl, csv, parquet" in call("events", "-f", "xml", log, code=3).stderr
+    assert "none of jsonl, csv, parquet" in call("events", "-f", "xml", log, code=2).stderr
 
 
 def test_unwritable_output_ends_with_3(log, clean_environment, tmp_path):
