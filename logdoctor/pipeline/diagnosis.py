@@ -18,6 +18,7 @@ from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
+from logdoctor.logs.source_from_filename import slurm_job_of
 from logdoctor.matcher.matcher import JobScanner
 from logdoctor.model import (
     Cause,
@@ -44,6 +45,7 @@ from logdoctor.reasoning.lifecycle.attempts import MAX_FILES
 from logdoctor.reasoning.lifecycle.machine_records import MachineRecords
 from logdoctor.reasoning.lifecycle.spans import may_end_a_run
 from logdoctor.reasoning.verdict.decision import Unread, decide
+from logdoctor.reasoning.verdict.restart import SLURM
 from logdoctor.render.catalogue import catalogue
 
 Input = str | os.PathLike[str] | IO[bytes]
@@ -167,6 +169,8 @@ class Analysis:
             listen=partial(listen, reader.excerpts.logs),
         )
         problems = (*pack.faults, *reader.problems)
+        if observed.scheduler:
+            diagnosis = replace(diagnosis, job=replace(diagnosis.job, scheduler=observed.scheduler))
         diagnosis = replace(diagnosis, coverage=coverage, problems=problems, made_by=pack.made_by)
         diagnosis = add_guess(diagnosis, observed.counter, pack, words, self.model)
         decision = decide(diagnosis, words, partial(_decisions_about, pack), hung=self.hung, unread=missing)
@@ -178,6 +182,8 @@ class Observed:
 
     def __init__(self, reasoner: Reasoner) -> None:
         self.reasoner, self.counter, self.machines = reasoner, FeatureCounter(), MachineRecords()
+        self.scheduler = ""
+        """The scheduler that the names of the files tell, if no line does."""
         self._first_failures: dict[str, Record] = {}
         """First failure of each file."""
 
@@ -192,8 +198,16 @@ class Observed:
         """Observe the records that wait, and those that the scan overlooked. No record may follow."""
         self._release(reader)
         self.reasoner.state.lives.line_counts = reader.lengths
+        self._read_file_names(reader)
         for record in _find_overlooked(reader, self.reasoner, self._first_failures):
             self._observe(record, reader)
+
+    def _read_file_names(self, reader: JobReader) -> None:
+        """Take the job id from the names of the files if no line tells it."""
+        state = self.reasoner.state
+        job = slurm_job_of(source.file for source in reader.coverage.inputs)
+        if state.job_id is None and job:
+            state.job_id, self.scheduler = job, SLURM
 
     def copy(self) -> Observed:
         """Return what was observed so far, to learn on its own."""
