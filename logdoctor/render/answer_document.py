@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from logdoctor.model import CALM, Cause, Diagnosis, Evidence, JobSummary, Owner, Step
+from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Owner, Step
 from logdoctor.model.escape import escape_all
 from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
@@ -95,9 +95,17 @@ def _identity(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
         if diagnosis.suspects:
             yield words("suspect.short", who=suspect_name(diagnosis.suspects[0], words))
             yield words("confidence", value=f"{diagnosis.suspects[0].confidence:.2f}")
+        elif diagnosis.verdict == "unknown" and job.first_death and job.first_death.rank is not None:
+            yield words("first.ended", who=_place(job.first_death, words))
         elif diagnosis.verdict == "no-end-seen" and job.last_progress:
             line = job.last_progress.evidence
             yield words("last.step", where=words("joint").join(filter(None, (location(line), clock_time(line.time)))))
+
+
+def _place(evidence: Evidence, words: Catalogue) -> str:
+    """Return "rank 3 on gpu-a02"."""
+    ranks = (evidence.rank,) if evidence.rank is not None else ()
+    return process_name(Culprit(ranks, (evidence.host,) if evidence.host else ()), words)
 
 
 def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
@@ -160,9 +168,10 @@ def _progress_sentence(diagnosis: Diagnosis, words: Catalogue) -> str:
 
 
 def _proof(cause: Cause, job: JobSummary) -> Iterator[Evidence]:
-    """Yield the evidence without the line of the last progress, because a sentence names it."""
+    """Yield the evidence, the line of the last progress at the end, because a sentence names it."""
     progress = location(job.last_progress.evidence) if job.last_progress else ""
-    return (proof for n, proof in enumerate(cause.evidence) if n == 0 or location(proof) != progress)
+    yield from cause.evidence[:1]
+    yield from sorted(cause.evidence[1:], key=lambda proof: location(proof) == progress)
 
 
 def log_lines(evidence: Iterable[Evidence]) -> Iterator[LogLine]:
