@@ -174,8 +174,9 @@ def _summary(head: Message, summary: Summary) -> Multiline:
         fields["other_ranks"] = others
     alike = [entry for entry in summary.entries if _exit_code(entry) == fields.get("exit_code", "")]
     if len(alike) > 1:
-        ranks = (_RANK.match(entry.get("rank", "")) for entry in alike)
-        fields["alike_ranks"] = tuple(sorted(int(rank[1]) for rank in ranks if rank))
+        matches = (_RANK.match(entry.get("rank", "")) for entry in alike)
+        ranks = (number(match[1]) for match in matches if match)
+        fields["alike_ranks"] = tuple(sorted(rank for rank in ranks if rank is not None and rank >= 0))
     return Multiline("\n".join(lines), fields, tuple(summary.taken), evidence)
 
 

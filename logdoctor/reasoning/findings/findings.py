@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.model import Culprit, Finding, Rule, Value
+from logdoctor.model.numbers import format_size
 from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
 from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_culprit
 from logdoctor.reasoning.findings.speakers import numbers
@@ -125,6 +126,9 @@ def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> 
         values.setdefault("last_progress", f"{progress.unit} {progress.value}".strip())
     if state.places.expected:
         values.setdefault("nranks", state.places.expected)
+    for name, value in [*values.items()]:
+        if name.endswith("_kb") and isinstance(value, int):
+            values.setdefault(name.removesuffix("_kb"), format_size(value * 1024))
     for product, version in state.versions.first.items():
         values.setdefault(f"{product}_version", version)
     return values
