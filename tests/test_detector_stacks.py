@@ -205,3 +205,8 @@ def test_process_that_gdb_names_only_as_it_detaches_is_compared(knowledge):
     cause = diagnose_log("".join(dump.format(call, pid) for pid, call in calls.items()), knowledge).causes[0]
     assert "72" in cause.summary
     assert "PMPI_Barrier" in cause.title
+
+
+def test_other_process_is_shown_also_if_the_odd_one_is_dumped_last() -> None:
+    text = spy(70100, ALL_REDUCE) + spy(70101, ALL_REDUCE) + spy(70102, READING)
+    assert {*derive_records(text)} == {"odd_stack", "others_stack"}

@@ -5,6 +5,7 @@ Derived records (format ``ledger``, each on the stack dump of a process):
 - ``ledger.odd_stack``   few processes, mostly one, are elsewhere than the others, which wait: odd, odd_hosts, odd_pids,
   function, others_function, others (their number), others_at (comm or gpu), at. The field ``at`` is ``comm`` (waits in
   another call), ``gpu`` (waits for its GPU), data, save, load, eval, compile, file or work.
+- ``ledger.others_stack``  one of the others, if no dump of them stands below the odd one: the same fields
 - ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
 
 Only the latest dump of each process counts. Processes that are no ranks are left out, because they always wait (data
@@ -199,7 +200,8 @@ def _split_odd(positions: list[Position]) -> tuple[list[Position], list[Position
 def _odd_records(odd: list[Position], others: list[Position], state: JobState) -> list[Record]:
     """Return a record for the first odd position.
 
-    A later dump of another process gives a second record to compare.
+    The dump of another process gives a second record to compare: ``odd_stack`` if it stands below, so that the first
+    stays the proof, else ``others_stack``.
     """
     first, other = odd[0], _commonest(others)
     call, other_call = first.call, other.call
@@ -215,8 +217,10 @@ def _odd_records(odd: list[Position], others: list[Position], state: JobState) -
         "odd_hosts": _sorted(state.places.host_of(s.record) for s in odd),
         "odd_pids": tuple(sorted({p for s in odd if (p := s.record.pid) is not None})[:MAX_LISTED]),
     }
-    below = [s for s in others if s.stack == other.stack and s.record.order > first.record.order]
-    return [_derive("odd_stack", position, fields) for position in (first, *below[:1])]
+    alike = [s for s in others if s.stack == other.stack]
+    compared = next((s for s in alike if s.record.order > first.record.order), alike[0])
+    kind = "odd_stack" if compared.record.order > first.record.order else "others_stack"
+    return [_derive("odd_stack", first, fields), _derive(kind, compared, fields)]
 
 
 def _sorted(names: object) -> tuple[str, ...]:
