@@ -105,3 +105,8 @@ def test_all_members_on_one_gpu_are_told(knowledge):
     )
     log = "".join(line.format(rank) for rank in (3, 7))
     assert "0,3,7" in diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].summary
+
+
+def test_address_on_which_a_process_listens_is_no_peer(culprit_of):
+    bind = "[c10d] The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use)."
+    assert culprit_of(f"[W socket.cpp:426] {bind}", f"RuntimeError: {bind}").peers == ()

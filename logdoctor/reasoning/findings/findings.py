@@ -10,7 +10,7 @@ from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
 from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_culprit
 from logdoctor.reasoning.findings.speakers import numbers
 from logdoctor.reasoning.findings.symptoms import Match, Matches
-from logdoctor.reasoning.identity.addresses import peer_of
+from logdoctor.reasoning.identity.addresses import is_own_address, peer_of
 from logdoctor.reasoning.job_state import JobState
 
 MAX_RECORDS = 24
@@ -161,6 +161,8 @@ def _add_other_side(
     asked = rule.culprit.get("peers", "peer" if rule.side == "seen" else "")
     if asked == "peer" and not values.get("peer") and (peer := peer_of(matches[0].record)):
         values["peer"] = peer
+    if is_own_address(str(values.get("peer"))):
+        del values["peer"]
 
 
 def _add_culprit(values: dict[str, Value], rule: Rule, culprit: Culprit) -> None:

@@ -110,6 +110,11 @@ def bare_address(peer: str) -> str:
     return text.strip("[]").removeprefix("::ffff:")
 
 
+def is_own_address(peer: str) -> bool:
+    """Return whether the address stands for all interfaces of a host. A process listens there, so it is no peer."""
+    return bare_address(peer) in ("0.0.0.0", "::", "*")  # noqa: S104 - compared, never bound
+
+
 def short_host(name: str) -> str:
     """Return a host name without its domain.
 
