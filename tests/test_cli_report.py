@@ -144,7 +144,7 @@ def test_slow_start_shows_the_bar_before_anything_is_read(monkeypatch, capsys):
     with progress_bar.ProgressBar():
         time.sleep(0.3)
     stderr = capsys.readouterr().err
-    assert "getting ready" in stderr
+    assert "compiling the rules" in stderr
     assert "bytes" not in stderr
 
 

@@ -27,7 +27,7 @@ def test_rules_show_prints_cause_remedy_symptoms_and_file():
 
 
 def test_rules_schema_is_json():
-    assert json.loads(call("rules", "schema").stdout)["type"] == "object"
+    assert json.loads(call("schema", "rule").stdout)["type"] == "object"
 
 
 @pytest.fixture(scope="module")

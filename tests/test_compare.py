@@ -120,7 +120,7 @@ def test_markdown_names_no_host_unless_asked(runs, tmp_path):
     out = call("diff", "-f", "markdown", "--redact-map", key, *runs).stdout
     assert "gx4" not in out
     assert "gx9" not in out
-    assert "host-1" in out
+    assert "<host-a>" in out or "&lt;host-a&gt;" in out
     assert "gx4" in key.read_text()
     assert "gx4" in call("diff", "-f", "markdown", "--no-redact", *runs).stdout
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 from failing_job import diagnose_log, summary
+from render_diagnoses import OOM as OUT_OF_MEMORY
 from test_attempts import BANNER, NO_KEY, OOM, RESTART, steps
 
 from logdoctor.codes import catalogue as codes_of
 from logdoctor.model import (
     Cause,
+    Change,
     Checkpoint,
     CollectiveState,
     Culprit,
@@ -327,3 +329,18 @@ def test_exception_of_the_program_is_fixed_first_even_after_progress(knowledge):
 
 def test_reason_is_in_the_language_of_the_report():
     assert "没有进展" in decided(cause("retry"), run(LOST), run(LOST, told=True), lang="zh").because
+
+
+def test_setting_in_the_table_of_decisions_is_a_change_that_a_program_may_make():
+    rows = (DecisionRow("", "resubmit-with-changes", "NCCL_NVLS_ENABLE=0"),)
+    decision = decide(OUT_OF_MEMORY, catalogue("en"), lambda _: rows)
+    assert decision.headline == "RESUBMIT WITH NCCL_NVLS_ENABLE=0"
+    assert decision.changes == (Change("NCCL_NVLS_ENABLE", "", "0"),)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_thing_to_change_or_repair_of_the_table_has_words(lang):
+    table = read_decisions(shipped_rules() / "decisions.tsv", [])
+    rows = [row for rows in table.values() for row in rows if row.what and "=" not in row.what]
+    keys = {"resubmit-with-changes": "change", "fix-first": "fix"}
+    assert [row.what for row in rows if f"head.{keys[row.do]}.{row.what}" not in catalogue(lang).table] == []

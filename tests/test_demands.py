@@ -73,7 +73,7 @@ def test_last_plain_line_that_gives_up_is_quoted_and_not_healthy():
     cause = top(
         " iteration 1 residual 0.31\n iteration 2 residual 0.22\n catastrophic breakdown of the flux, giving up\n"
     )
-    assert "catastrophic breakdown of the flux, giving up" in cause.title
+    assert "catastrophic breakdown of the flux, giving up" in cause.summary
     assert cause.confidence < 0.8
 
 
@@ -86,7 +86,7 @@ def test_message_of_the_program_beats_a_reset_connection_after_mpi_abort():
     cause = top(log)
     assert (cause.signature, cause.culprit.ranks) == ("mpi.abort", (2,))
     assert cause.evidence[0].line.number == 1
-    assert "the table has 5 entries" in cause.title
+    assert "the table has 5 entries" in cause.summary
 
 
 def test_last_words_before_a_reported_exit_are_the_answer():
@@ -94,7 +94,7 @@ def test_last_words_before_a_reported_exit_are_the_answer():
         "iteration 40 residual 0.31\nprocess 2: the pressure in cell 811 is negative, cannot go on\n"
         "srun: error: node-a: task 2: Exited with exit code 3\n"
     )
-    assert "the pressure in cell 811 is negative" in cause.title
+    assert "the pressure in cell 811 is negative" in cause.summary
     assert cause.culprit.ranks == (2,)
 
 

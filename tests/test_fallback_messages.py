@@ -75,7 +75,7 @@ def test_log_without_error_wording_or_with_a_level_is_healthy(log, knowledge):
 def test_message_of_a_python_exception_gives_its_type(sentence, exception, knowledge):
     diagnosis = diagnose(io.BytesIO(f"{sentence}\n".encode()), knowledge=knowledge)
     assert diagnosis.causes[0].signature == "app.exception"
-    assert f"{exception}: {sentence}" in diagnosis.causes[0].title
+    assert f"{exception}: {sentence}" in diagnosis.causes[0].summary
 
 
 def test_missing_module_with_fallback_is_healthy(knowledge):

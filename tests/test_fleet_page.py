@@ -51,7 +51,7 @@ FULL = [
             started=MONDAY,
             ended=MONDAY + DAY * n,
             attempts=2,
-            decision="exclude",
+            decision="requeue-without-host",
             causes=(CauseRow("cuda.ecc", peers=("10.0.0.7:1",)),),
             rank_table=(RankEntry(0, "culprit", "n1", "3"),),
         )
@@ -264,16 +264,18 @@ def test_since_selects_jobs_by_their_end(results, tmp_path):
     assert "3 of 3 jobs failed" in parse((tmp_path / "f.html").read_text("utf-8")).text
 
 
-@pytest.mark.parametrize(
-    "wrong", [("--by", "year"), ("--new-since", "soon"), ("--lang", "tlh"), ("-o", "no/where/f.html")]
-)
+@pytest.mark.parametrize("wrong", [("--by", "year"), ("--new-since", "soon"), ("--lang", "tlh")])
 def test_wrong_options_are_wrong_usage(results, wrong):
     call("fleet", results, *wrong, code=2)
 
 
-def test_wrong_options_of_a_scan_are_reported_before_it_begins(tmp_path):
+def test_output_in_a_missing_folder_ends_with_3(results):
+    assert "no such folder" in call("fleet", results, "-o", "no/where/f.html", code=3).output
+
+
+def test_output_of_a_scan_that_cannot_be_written_is_reported_before_it_begins(tmp_path):
     (tmp_path / "a.log").write_text(OOM)
-    result = call("scan", tmp_path, "-o", tmp_path / "out", "--report", "no/where/f.html", code=2)
+    result = call("scan", tmp_path, "-o", tmp_path / "out", "--report", "no/where/f.html", code=3)
     assert not (tmp_path / "out").exists()
     assert "no such folder" in result.output
 

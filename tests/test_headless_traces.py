@@ -56,7 +56,7 @@ def test_last_source_line_gives_the_missing_exception(knowledge):
     frames = ['  File "/w/check.py", line 5, in check', "    assert layers % pipeline_parallel_size == 0, \\"]
     diagnosis = read("\n".join(frames), knowledge)
     assert diagnosis.causes[0].signature == "app.exception"
-    assert "assert layers % pipeline_parallel_size == 0" in diagnosis.causes[0].title
+    assert "assert layers % pipeline_parallel_size == 0" in diagnosis.causes[0].summary
     frames[1] = '    raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")'
     assert read("\n".join(frames), knowledge).causes[0].signature == "cuda.oom"
 

@@ -53,6 +53,8 @@ def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     assert {f"logdoctor/codes/data/{name}.tsv" for name in catalogues()} <= names
     assert {f"logdoctor/codes/words/{name}.tsv" for name in ("action", "blame", "page")} <= names
     assert any(n.startswith("logdoctor/render/templates/") for n in names)
+    pages = {n.rpartition("/")[2] for n in names if ".data/data/share/man/man1/" in n}
+    assert {"logdoctor.1", "logdoctor-diagnose.1", "logdoctor-scan.1"} <= pages
 
 
 def requirements(wheel: Path) -> list[str]:

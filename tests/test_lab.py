@@ -89,7 +89,7 @@ def test_a_case_made_again_gets_its_new_line_and_golden_report(run):
     outcome = run(experiment(prints(f"step 1 loss 2.31\n{CRASH}")), again=True)
     assert (outcome.word, outcome.why) == ("same", "app.exception")
     assert read_answer(Path("column")) == {**APPROVED, "line": "job.log:5"}
-    assert "What to do" in Path("column/report.md").read_text()
+    assert "### Do" in Path("column/report.md").read_text()
     assert "怎么办" in Path("column/report.zh.md").read_text()
 
 

@@ -90,7 +90,7 @@ def test_command_on_many_jobs_proposes_a_scan_and_ends_with_2(command, tmp_path)
     place = write(tmp_path / "archive", [f"j{n}/train.log" for n in range(5)])
     options = ["-o", str(tmp_path / "r.html")] if command == "report" else []
     words = " ".join(call(command, place, *options, code=2).output.replace("│", " ").split())
-    assert "looks like 5 jobs (j0, j1, j2, ...)" in words
+    assert "these look like 5 jobs (j0, j1, j2, ...)" in words
     assert "logdoctor scan /" in words
 
 

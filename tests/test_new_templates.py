@@ -107,10 +107,20 @@ def test_excerpts_are_kept_of_a_bounded_number_of_logs() -> None:
     assert len(excerpts.logs) == MAX_LOGS
 
 
-@pytest.mark.parametrize("format", ["terminal", "markdown", "html", "json"])
+@pytest.mark.parametrize("format", ["text", "markdown", "html", "json"])
 def test_every_output_format_shows_new_lines(format: str, tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     log.write_text(STEPS + "ERROR quokkas: ring unwell\nzebra rail not found\n")
-    output = CliRunner().invoke(app, ["diagnose", "--lang", "en", "-f", format, str(log)]).stdout
+    output = CliRunner().invoke(app, ["diagnose", "--all", "--lang", "en", "-f", format, str(log)]).stdout
     assert "zebra rail not found" in output
     assert "never printed while all was well" in " ".join(output.split())
+
+
+def test_baseline_is_heeded_if_no_failure_is_seen(tmp_path: Path) -> None:
+    good, log = tmp_path / "good.log", tmp_path / "job.log"
+    good.write_text(STEPS)
+    log.write_text(STEPS + "the zebra valve 17 is stuck\n")
+    call = ["diagnose", "--lang", "en", str(log)]
+    assert "NO END SEEN" in CliRunner().invoke(app, call).stdout
+    assert "zebra" not in CliRunner().invoke(app, call).stdout
+    assert "zebra valve 17" in CliRunner().invoke(app, [*call, "--baseline", str(good)]).stdout

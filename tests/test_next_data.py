@@ -31,12 +31,12 @@ def advice(log, lang="en"):
 
 
 def test_unknown_cause_advises_the_output_of_the_first_process_to_end():
-    assert advice(ENTRY)[0].startswith("Begin with the output of rank 8 on ice-08:")
-    assert advice(ENTRY, "zh")[0].startswith("先看 ice-08 上的 rank 8 ")
+    assert advice(ENTRY)[0].startswith("Read the output of rank 8 on ice-08.")
+    assert advice(ENTRY, "zh")[0].startswith("查看 ice-08 上的 rank 8 的输出")
 
 
 def test_log_without_an_ended_process_names_no_process():
-    assert not any("Begin with" in line for line in advice("ERROR: something broke in the third stage\n"))
+    assert not any("Read the output" in line for line in advice("ERROR: something broke in the third stage\n"))
 
 
 def test_unknown_order_advises_the_process_its_launcher_noticed_first():
@@ -48,7 +48,7 @@ Traceback (most recent call last):
     raise ProcessExitedException(
 torch.multiprocessing.spawn.ProcessExitedException: process 2 terminated with exit code 3
 """
-    assert advice(log)[0] == "Begin with the output of rank 2: it is the first whose end its launcher noticed."
+    assert advice(log)[0] == "Read the output of rank 2. The launcher noticed its end first."
 
 
 def test_log_without_an_end_advises_the_rank_of_the_first_failure():
@@ -59,9 +59,18 @@ def test_log_without_an_end_advises_the_rank_of_the_first_failure():
 [rank7]:   File "/srv/fit.py", line 12, in main
 [rank7]:     outputs = model(batch)
 """
-    assert advice(log)[0] == "Begin with the output of rank 7: the first failure that these logs show is its own."
+    assert advice(log)[0] == "Read the output of rank 7. The first failure here is its own."
 
 
 def test_job_state_holds_the_first_death():
     died = diagnose(io.BytesIO(ENTRY.encode())).job.first_death
     assert (died.rank, died.host, died.why) == (8, "ice-08", "exit code 1")
+
+
+def test_job_id_in_the_names_of_all_files_is_used_if_no_line_tells_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "slurm-4711.out").write_text("".join(f"step {n}/90 loss 1.0\n" for n in range(20)))
+    decision = diagnose(["slurm-4711.out"]).decision
+    assert decision.steps[0].commands == ("sacct -X -j 4711 -o JobID,State,ExitCode,End",)
+    (tmp_path / "slurm-4712.out").write_text("step 1/90 loss 1.0\n")
+    assert diagnose(["slurm-4711.out", "slurm-4712.out"]).job.id is None

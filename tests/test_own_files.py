@@ -58,7 +58,7 @@ def test_hostile_rule_file_is_a_fault_with_its_place_beside_good_rules(name, tmp
 def test_program_with_a_hostile_rule_diagnoses_by_the_other_rules(name, tmp_path):
     (tmp_path / "net").mkdir()
     FILES[name](tmp_path / "net" / "bad.yaml")
-    result = program("diagnose", "--rules", tmp_path, "-", stdin=LOG.encode())
+    result = program("diagnose", "--width", 140, "--rules", tmp_path, "-", stdin=LOG.encode())
     assert result.returncode == 0, result.stderr
     assert b"bad.yaml" in result.stdout + result.stderr
     assert b"cuda.oom" in result.stdout
@@ -93,13 +93,9 @@ def test_hostile_settings_are_one_error_with_their_place(name, tmp_path):
 TOML = {
     "deep": ("rules=" + "[" * 60_000 + "]" * 60_000, None),
     "deep table": ("a=" + "{a=" * 60_000, None),
-    "deep names": (".".join("a" * 4_000) + " = 1", 1),
     "large": ("# " + "x" * (1 << 14), None),
     "long number": ("\nlang = " + "7" * 5000, None),
     "second line": ('lang = "en"\nrules = ]', 2),
-    "unknown key": ('lang = "en"\n\n[colour]\nx = 1', 3),
-    "no list": ('lang = "en"\nrules = 3', 2),
-    "no text": ("rules = []\nlang = 7", 2),
 }
 
 

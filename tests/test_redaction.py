@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from planted_secrets import planted
 from render_diagnoses import ALL, OOM
 
-from logdoctor.model import Culprit, Diagnosis, Evidence, JobSummary, Line, Problem, RankRow
+from logdoctor.model import Culprit, Diagnosis, Evidence, JobSummary, Line, Problem, RankRow, Step
 from logdoctor.redaction import redact
+from logdoctor.redaction.pseudonyms import letters
 from logdoctor.ruleset import shipped_rules
 
 ROOT = Path(__file__).parent.parent
@@ -154,47 +155,47 @@ def test_a_host_has_one_pseudonym_in_every_part_of_the_diagnosis():
     redaction = redact(diagnosis)
     text = json.dumps(redaction.content.to_dict())
     assert "tc-node07" not in text
-    assert redaction.key["host-1"] == ("tc-node07",)
-    assert redaction.content.causes[0].culprit.hosts == ("host-1",)
-    assert redaction.content.job.rank_table[0].host == "host-1"
-    assert redaction.content.unexplained[0].line == Line("/logs/host-1.log", 3, "host-1:71:71 [0] NCCL WARN lost")
-    assert "host-1" in redaction.content.causes[0].summary
+    assert redaction.key["<host-a>"] == ("tc-node07",)
+    assert redaction.content.causes[0].culprit.hosts == ("<host-a>",)
+    assert redaction.content.job.rank_table[0].host == "<host-a>"
+    assert redaction.content.unexplained[0].line == Line("/logs/<host-a>.log", 3, "<host-a>:71:71 [0] NCCL WARN lost")
+    assert "<host-a>" in redaction.content.causes[0].summary
 
 
 def test_a_full_name_and_the_short_one_are_the_same_host():
-    assert texts_of("tc-node07.hpc.corp.example.com is tc-node07", hosts=("tc-node07",)) == ["host-1 is host-1"]
+    assert texts_of("tc-node07.hpc.corp.example.com is tc-node07", hosts=("tc-node07",)) == ["<host-a> is <host-a>"]
 
 
 def test_host_with_a_name_like_listed_hosts_is_redacted():
     assert texts_of("rail 3 of gpu-b12-ib0 is slow", "gpu-b[01-12]", hosts=("gpu-b01",)) == [
-        "rail 3 of host-2-ib0 is slow", "hosts-1"
+        "rail 3 of <host-b>-ib0 is slow", "<hosts-a>"
     ]  # fmt: skip
 
 
 def test_host_named_like_a_job_part_is_redacted_if_the_diagnosis_names_it():
     lines = ("gpu-012:71:71 [0] NCCL WARN lost", "on gpu-012, GPU gpu-3, worker-0 of 8")
-    assert texts_of("pp-0 lost", hosts=("pp-0",)) == ["host-1 lost"]
+    assert texts_of("pp-0 lost", hosts=("pp-0",)) == ["<host-a> lost"]
     assert texts_of(*lines, hosts=("gpu-012",)) == [
-        "host-1:71:71 [0] NCCL WARN lost",
-        "on host-1, GPU gpu-3, worker-0 of 8",
+        "<host-a>:71:71 [0] NCCL WARN lost",
+        "on <host-a>, GPU gpu-3, worker-0 of 8",
     ]
 
 
 @pytest.mark.parametrize(
     ("line", "left"),
     [
-        ("srun: error: nid001204: task 7: Killed", "srun: error: host-1: task 7: Killed"),
-        ("Mar  4 02:14:07 m7 kernel: Out of memory", "Mar  4 02:14:07 host-1 kernel: Out of memory"),
-        ("connect to [fe80::1e34:daff:fe0a:11]:6512", "connect to [ip-1]:6512"),
-        ("peer 10.0.3.7<43211> and 10.0.3.7:22", "peer ip-1<43211> and ip-1:22"),
-        ("on ip-10-0-3-7.ec2.internal", "on host-1"),
-        ("http://tracking.corp.example.com:5000/api", "http://host-1:5000/api"),
-        ("mail ada.lovelace@corp.example.com", "mail email-1"),
-        ("cd /home/ada/run && cat /scratch/ada/x", "cd /home/user-1/run && cat /scratch/user-1/x"),
-        ("uid=1001(ada) SLURM_JOB_USER=ada", "uid=1001(user-1) SLURM_JOB_USER=user-1"),
-        ("ada@gpu-a01: Permission denied", "user-1@host-1: Permission denied"),
-        ("MASTER_ADDR=tick MASTER_PORT=29500", "MASTER_ADDR=host-1 MASTER_PORT=29500"),
-        ("trying to connect to (trainer-master-0, 23456).", "trying to connect to (host-1, 23456)."),
+        ("srun: error: nid001204: task 7: Killed", "srun: error: <host-a>: task 7: Killed"),
+        ("Mar  4 02:14:07 m7 kernel: Out of memory", "Mar  4 02:14:07 <host-a> kernel: Out of memory"),
+        ("connect to [fe80::1e34:daff:fe0a:11]:6512", "connect to [<ip-a>]:6512"),
+        ("peer 10.0.3.7<43211> and 10.0.3.7:22", "peer <ip-a><43211> and <ip-a>:22"),
+        ("on ip-10-0-3-7.ec2.internal", "on <host-a>"),
+        ("http://tracking.corp.example.com:5000/api", "http://<host-a>:5000/api"),
+        ("mail ada.lovelace@corp.example.com", "mail <email-a>"),
+        ("cd /home/ada/run && cat /scratch/ada/x", "cd /home/<user-a>/run && cat /scratch/<user-a>/x"),
+        ("uid=1001(ada) SLURM_JOB_USER=ada", "uid=1001(<user-a>) SLURM_JOB_USER=<user-a>"),
+        ("ada@gpu-a01: Permission denied", "<user-a>@<host-a>: Permission denied"),
+        ("MASTER_ADDR=tick MASTER_PORT=29500", "MASTER_ADDR=<host-a> MASTER_PORT=29500"),
+        ("trying to connect to (trainer-master-0, 23456).", "trying to connect to (<host-a>, 23456)."),
     ],
 )
 def test_a_name_is_found_where_names_stand(line, left):
@@ -204,7 +205,7 @@ def test_a_name_is_found_where_names_stand(line, left):
 def test_a_setting_of_the_environment_is_judged_by_its_name():
     job_summary = JobSummary(environment=(("DB_PASSWORD", "Xy7!kq"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "tick")))
     environment = redact(Diagnosis("job", "finished", job=job_summary)).content.job.environment
-    assert environment == (("DB_PASSWORD", "<redacted:password>"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "host-1"))
+    assert environment == (("DB_PASSWORD", "<redacted:password>"), ("NCCL_DEBUG", "INFO"), ("MASTER_ADDR", "<host-a>"))
 
 
 def test_common_word_as_host_name_is_not_redacted():
@@ -215,14 +216,28 @@ def test_common_word_as_host_name_is_not_redacted():
 
 def test_hosts_named_like_pseudonyms_are_renamed_once():
     hosts = ("host-2", "host-1")
-    assert texts_of("host-1 lost host-2", hosts=hosts) == ["host-2 lost host-1"]
+    assert texts_of("host-1 lost host-2", hosts=hosts) == ["<host-b> lost <host-a>"]
+
+
+@pytest.mark.parametrize(("number", "text"), [(1, "a"), (26, "z"), (27, "aa"), (702, "zz"), (703, "aaa")])
+def test_stand_ins_are_lettered_like_columns(number, text):
+    assert letters(number) == text
+
+
+def test_command_with_a_stand_in_is_no_command_any_more():
+    steps = (
+        Step("Requeue without gx4.", ("scontrol update JobId=7 ExcNodeList=gx4", "scontrol release 7")),
+        Step("Ask.", ("sacct -j 7",)),
+    )
+    redacted = redact(replace(OOM, job=replace(OOM.job, hosts=("gx4",)), decision=replace(OOM.decision, steps=steps)))
+    assert redacted.content.decision.steps == (Step("Requeue without <host-b>."), Step("Ask.", ("sacct -j 7",)))
 
 
 def test_gpus_and_peers_that_hold_a_host_name_it_by_its_pseudonym():
     cause = replace(OOM.causes[0], culprit=Culprit(hosts=("gx4",), gpus=("gx4:3",), peers=("10.0.0.9<1>",)))
     culprit = redact(replace(OOM, causes=(cause,))).content.causes[0].culprit
     host = culprit.hosts[0]
-    assert (culprit.hosts, culprit.gpus, culprit.peers) == ((host,), (f"{host}:3",), ("ip-1<1>",))
+    assert (culprit.hosts, culprit.gpus, culprit.peers) == ((host,), (f"{host}:3",), ("<ip-a><1>",))
 
 
 @pytest.mark.parametrize("diagnosis", ALL.values(), ids=ALL)
@@ -264,13 +279,14 @@ def test_shared_formats_hold_no_names(format, leaky):
     out = call("-f", format, leaky).stdout
     assert "ada" not in out.replace("adapt", "").replace("readab", "").replace("metada", "")
     assert "gx4" not in out
-    assert "host-1.log" in out or "host\\-1.log" in out
+    plain = out.replace("&lt;", "<").replace("&gt;", ">").replace("%3C", "<").replace("%3E", ">").replace("\\", "")
+    assert "<host-a>.log" in plain
 
 
 @pytest.mark.parametrize("format", ["text", "json"])
 def test_private_formats_keep_names_unless_asked(format, leaky):
     assert "gx4.log" in call("-f", format, leaky).stdout
-    assert "host-1.log" in call("-f", format, "--redact", leaky).stdout
+    assert "<host-a>.log" in call("-f", format, "--redact", leaky).stdout
 
 
 def test_redaction_can_be_left_out(leaky):
@@ -280,7 +296,7 @@ def test_redaction_can_be_left_out(leaky):
 def test_redact_map_holds_names_and_only_its_owner_can_read_it(leaky, tmp_path):
     call("-f", "html", "--redact-map", tmp_path / "key.json", leaky)
     key = json.loads((tmp_path / "key.json").read_text("utf-8"))
-    assert "gx4" in key["host-1"]
+    assert "gx4" in key["<host-a>"]
     assert "planted" not in json.dumps(key)
     assert (tmp_path / "key.json").stat().st_mode & 0o777 == 0o600
 

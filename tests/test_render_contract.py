@@ -1,5 +1,6 @@
 """JSON of a diagnosis and of a comparison, and their schemas."""
 
+import io
 import json
 from copy import deepcopy
 
@@ -13,12 +14,12 @@ from jsonschema import Draft202012Validator
 from render_diagnoses import ALL, OOM, UNKNOWN, make_evidence
 from render_strategies import diagnoses, evidence, texts
 
-from logdoctor import model
+from logdoctor import diagnose, model
 from logdoctor.model import Comparison, Diagnosis, Difference, Novel
 from logdoctor.model.escape import escape, escape_all
 from logdoctor.model.json_form import ADAPTERS, LAYOUTS, keys_of
 from logdoctor.model.json_schema import KINDS, json_schema
-from logdoctor.model.times import iso_time
+from logdoctor.model.times import iso_time, printed_time
 from logdoctor.render import render
 from logdoctor.render.differences import render_comparison
 
@@ -45,7 +46,7 @@ def test_schema_command_prints_schema(name):
 
 
 def test_schema_of_unknown_document_is_wrong_usage():
-    assert "none of diagnosis, comparison" in call("schema", "rule", code=2).stderr
+    assert "none of diagnosis, comparison" in call("schema", "rules", code=2).stderr
 
 
 def test_layouts_and_adapters_name_keys_of_model_structs():
@@ -136,6 +137,24 @@ def test_times_are_iso_text_or_null():
     assert iso_time(1_741_053_600.25) == "2025-03-04T02:00:00.250"
     assert iso_time(1_741_053_600) == "2025-03-04T02:00:00"
     assert iso_time(None) is iso_time(float("nan")) is iso_time(1e300) is None
+
+
+def test_a_time_without_a_year_or_a_date_is_given_as_printed():
+    assert printed_time(28_088_047) == "11-22T02:14:07"
+    assert printed_time(8_047.5) == "02:14:07.500"
+    assert printed_time(1_741_053_600) == "2025-03-04T02:00:00"
+
+
+@pytest.mark.parametrize(("stamp", "known"), [("Nov 22", False), ("2026-11-22", True)])
+def test_the_job_says_whether_its_times_have_a_year(stamp, known):
+    lines = (
+        f"{stamp} 02:14:01 n1 train[9]: step 10/900 loss 3.1\n"
+        f"{stamp} 02:14:07 n1 kernel: NVRM: Xid (PCI:0000:5e:00): 79, pid=4, GPU has fallen off the bus.\n"
+    )
+    job = diagnose(io.BytesIO(lines.encode())).to_dict()["job"]
+    assert job["year_known"] is known
+    assert "1970" not in str(job)
+    assert str(job["started"]).endswith("11-22T02:14:01")
 
 
 def test_control_characters_of_line_are_escaped():

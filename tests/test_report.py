@@ -54,8 +54,9 @@ def test_repeated_why_is_shown_beside_its_first_line_only():
     assert [line.why for line in blocks(with_answer(OOM, evidence=proof), "proof")] == ["status 12", "", "x"]
 
 
-def test_line_of_the_last_progress_is_told_in_a_sentence_and_is_no_proof():
-    assert [line.location for line in blocks(OOM, "proof")] == ["slurm-71920.out:90412", "slurm-71920.out:90498"]
+def test_line_of_the_last_progress_is_told_in_a_sentence_and_is_the_last_proof():
+    places = [line.location for line in blocks(OOM, "proof")]
+    assert places == ["slurm-71920.out:90412", "slurm-71920.out:90498", "slurm-71920.out:90377"]
     assert "The last progress was step 4,210 (slurm-71920.out:90377)." in blocks(OOM, "happened")
 
 

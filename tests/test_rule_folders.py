@@ -7,6 +7,7 @@ from pathlib import Path
 from rule_texts import LICENCE, rule_file
 
 from logdoctor.authoring.lint import lint
+from logdoctor.model import StepWords
 from logdoctor.ruleset.loading import Ruleset, read
 
 SIGNATURE = "action: retry"
@@ -73,13 +74,13 @@ def test_variant_takes_what_it_lacks_from_the_rule_of_its_signature(tmp_path):
     variant, base = read([tmp_path]).rules
     assert (variant.id, variant.failure_class) == ("site.late", "not set up")
     assert variant.references == base.references == ("https://example.org/licences",)
-    assert variant.say("en").remedy == base.say("en").remedy == ("Start it again",)
+    assert variant.say("en").remedy == base.say("en").remedy == (StepWords(("Start it again",)),)
 
 
 def test_own_parts_of_a_variant_stay(tmp_path):
     write(tmp_path, "site/licence/rule")
     write(tmp_path, "site/licence/late", ("Start it again", "Wait"))
-    assert read([tmp_path]).rules[0].say("en").remedy == ("Wait",)
+    assert read([tmp_path]).rules[0].say("en").remedy == (StepWords(("Wait",)),)
 
 
 def test_rule_without_steps_whose_signature_has_none_is_a_fault(tmp_path):
@@ -113,15 +114,15 @@ def test_translations_of_a_family_stand_in_one_file(tmp_path):
     write(tmp_path, "site/licence/rule")
     translate(tmp_path, f"site.licence: {CHINESE}\n")
     (rule,) = read([tmp_path]).rules
-    assert rule.say("zh").title == "许可证服务器无应答"
-    assert rule.say("en").title.startswith("The licence server")
+    assert rule.say("zh").title == ("许可证服务器无应答",)
+    assert rule.say("en").title[0].startswith("The licence server")
 
 
 def test_rule_without_a_translation_speaks_english_and_is_counted(tmp_path):
     write(tmp_path, "site/licence/rule")
     write(tmp_path, "site/printer", ("licence server", "printer"))
     translate(tmp_path, f"site.licence: {CHINESE}\n")
-    assert read([tmp_path]).rules[1].say("zh").title.startswith("The printer")
+    assert read([tmp_path]).rules[1].say("zh").title[0].startswith("The printer")
     assert lint([tmp_path]).untranslated == {"zh": 1}
 
 
@@ -157,4 +158,4 @@ def test_translated_steps_of_a_variant_are_those_of_its_base_as_in_english(tmp_p
     write(tmp_path, "site/licence/late", (STEPS, ""))
     translate(tmp_path, f"site.licence: {CHINESE}\nsite.late: {{title: 许可证, cause: 太晚}}\n")
     variant = read([tmp_path]).rule("site.late")
-    assert (variant.say("zh").title, variant.say("zh").remedy) == ("许可证", ("重新提交",))
+    assert (variant.say("zh").title, variant.say("zh").remedy) == (("许可证",), (StepWords(("重新提交",)),))

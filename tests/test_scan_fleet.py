@@ -7,6 +7,7 @@ import io
 from logdoctor import diagnose
 from logdoctor.scan.failure_fingerprint import fingerprint
 from logdoctor.scan.fleet import MAX_JOBS_LISTED, count_records
+from logdoctor.scan.fleet_page import write_page
 from logdoctor.scan.record import CauseRow, JobRecord
 
 DAY = 86400.0
@@ -46,6 +47,14 @@ def test_restarted_jobs_are_counted_by_decision():
     fleet = count_records(jobs)
     assert fleet.restarted.jobs == ["a", "c"]
     assert {name: t.jobs for name, t in fleet.decisions.items()} == {"fix-first": ["a"]}
+
+
+def test_the_page_names_every_decision(tmp_path):
+    decisions = ("fix-first", "investigate", "resubmit-with-changes", "requeue-without-host", "requeue", "do-nothing")
+    fleet = count_records(failed(name, f"net.{name}", decision=name) for name in decisions)
+    for lang, text in (("en", "Start again without a host"), ("zh", "无需处理")):
+        write_page(fleet, tmp_path / "fleet.html", lang)
+        assert text in (tmp_path / "fleet.html").read_text("utf-8")
 
 
 def test_equal_bus_ids_on_two_hosts_are_two_gpus():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from command_line import program
 from typer.testing import CliRunner
 
 from logdoctor.cli.commands import app
@@ -93,6 +94,12 @@ def test_several_scans_are_counted_together(folder, tmp_path_factory):
         ("cuda.ecc", 2),
         ("net.dns", 2),
     ]
+
+
+def test_program_prints_nothing_beside_the_table(folder):
+    done = program("history", folder)
+    assert done.stderr == b""
+    assert done.stdout.startswith(b"cause ")
 
 
 def test_folder_without_results_gives_an_error_with_help(tmp_path):

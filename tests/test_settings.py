@@ -14,7 +14,6 @@ from failing_job import LOG
 from rule_texts import LICENCE
 
 from logdoctor.cli.settings import Settings, settings
-from logdoctor.model import InputError
 from logdoctor.ruleset.packages import installed_rules
 
 pytestmark = pytest.mark.usefixtures("clean_environment")
@@ -40,14 +39,31 @@ def test_without_a_file_nothing_is_set(home):
     assert settings() == Settings()
 
 
-def test_the_working_directory_wins_over_the_users_home_and_the_variable_over_both(home):
-    write(home / "config/logdoctor/config.toml", 'lang = "zh"')
-    assert settings().lang == "zh"
-    write(home / "work/logdoctor.toml", 'lang = "en"')
-    assert settings().lang == "en"
+def test_the_variable_wins_over_the_users_file_and_that_over_the_systems(home, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_DIRS", f"{home}/none:{home}/system")
+    of_system = write(home / "system/logdoctor/config.toml", 'lang = "zh"')
+    assert settings().file == of_system
+    of_user = write(home / "config/logdoctor/config.toml", 'lang = "en"')
+    assert settings().file == of_user
     chosen = write(home / "chosen.toml", 'format = "json"')
-    assert settings({"LOGDOCTOR_CONFIG": str(chosen)}) == Settings(format="json", file=chosen)
+    assert settings({"LOGDOCTOR_CONFIG": str(chosen)}).values == {"format": "json"}
     assert settings({"LOGDOCTOR_CONFIG": ""}) == Settings()
+
+
+def test_the_option_wins_over_the_variable(home, monkeypatch):
+    monkeypatch.setenv("LOGDOCTOR_CONFIG", str(write(home / "other.toml", 'format = "html"')))
+    chosen = write(home / "chosen.toml", 'format = "json"')
+    assert json.loads(call("--config", chosen, stdin=LOG).stdout)["verdict"] == "failed"
+    assert call("--no-config", "-q", stdin=LOG).stdout.split("\t")[2] == "cuda.oom"
+
+
+def test_a_file_of_the_working_directory_is_named_and_not_obeyed(home):
+    write(home / "work/rules/cuda/oom.yaml", LICENCE)
+    file = write(home / "work/logdoctor.toml", 'rules = ["rules"]\nlang = "zh"')
+    result = call("-q", stdin=LOG)
+    assert "out of memory" in result.stdout
+    assert result.stderr == "logdoctor: ./logdoctor.toml is not used; to use it: --config logdoctor.toml\n"
+    assert "is not used" not in call("-q", "--config", file, stdin=LOG).stderr
 
 
 def test_folders_of_rules_are_found_from_the_files_folder(home):
@@ -55,30 +71,76 @@ def test_folders_of_rules_are_found_from_the_files_folder(home):
     assert settings().rules == (home / "config/logdoctor/rules", Path("/srv/rules"))
 
 
-@pytest.mark.parametrize("text", ["rules = 3", "rules = [1]", "lang = 1", "colour = 'red'", "rules = [", "\x00"])
-def test_error_about_a_faulty_file_names_the_file(home, text):
-    file = write(home / "work/logdoctor.toml", text)
-    with pytest.raises(InputError) as error:
-        settings()
-    assert str(error.value).startswith(file.name)
-
-
-def test_a_faulty_file_is_wrong_usage(home):
-    write(home / "work/logdoctor.toml", "colour = 'red'")
-    assert "unknown setting 'colour'" in call(stdin=LOG, code=2).stderr
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("rules = 3", 1, "must be a list of folders"),
+        ("rules = [1]", 1, "must be a list of folders"),
+        ("hung = true\nlang = 1", 2, "must be a text"),
+        ('lang = "tlh"', 1, "none of en, zh"),
+        ('width = "80"', 1, "must be a number"),
+        ('exit-code = "yes"', 1, "must be true or false"),
+        ("colour = 'red'", 1, "did you mean color?"),
+        ("model = 'gone.json'", 1, "does not exist"),
+        ("[scna]\nworkers = 1", 1, "did you mean scan?"),
+        ("[scan]\nworker = 1", 2, "did you mean workers?"),
+        ("rules = ]", 1, "cannot be read"),
+        (".".join("a" * 4_000) + " = 1", 1, "unknown setting"),
+    ],
+)
+def test_a_faulty_file_is_wrong_usage_with_its_line(text, line, said, home):
+    file = write(home / "config/logdoctor/config.toml", text)
+    error = call(stdin=LOG, code=2).stderr
+    assert error.startswith(f"logdoctor: {file}:{line}: ")
+    assert said in error
+    assert len(error) < 1000
 
 
 def test_a_diagnosis_uses_rules_language_and_format_of_the_settings(home):
-    write(home / "work/rules/site/licence.yaml", LICENCE)
-    write(home / "work/logdoctor.toml", 'rules = ["rules"]\nformat = "json"\nlang = "zh"')
+    write(home / "config/logdoctor/rules/site/licence.yaml", LICENCE)
+    write(home / "config/logdoctor/config.toml", 'rules = ["rules"]\nformat = "json"\nlang = "zh"')
     text = "FATAL licence server hydra did not answer\n"
     assert json.loads(call(stdin=text).stdout)["causes"][0]["signature"] == "site.licence"
     assert call("-q", "-f", "text", "--lang", "en", stdin=text).stdout.split("\t")[2] == "site.licence"
     assert "site.licence" in call("rules", "list").stdout
 
 
+def test_the_environment_wins_over_the_file(home, monkeypatch):
+    write(home / "config/logdoctor/config.toml", 'lang = "zh"\ncolor = "always"\nwidth = 50')
+    assert "\x1b[" in call(stdin=LOG).stdout
+    monkeypatch.setenv("LOGDOCTOR_LANG", "en")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "70")
+    out = call(stdin=LOG).stdout
+    assert "\x1b[" not in out
+    assert "Proof" in out
+    assert 50 < max(map(len, out.splitlines())) <= 70
+
+
+def test_a_table_sets_the_options_of_its_command_only(home):
+    write(home / "config/logdoctor/config.toml", 'quiet = true\n[events]\nformat = "csv"')
+    assert call("events", stdin=LOG).stdout.startswith("file,")
+    assert call(stdin=LOG).stdout.count("\n") == 1
+
+
+def test_config_shows_each_value_with_its_origin(home, monkeypatch):
+    file = write(home / "config/logdoctor/config.toml", 'hung = true\nlang = "en"\n[scan]\nworkers = 4')
+    monkeypatch.setenv("LOGDOCTOR_LANG", "zh")
+    out = call("config").stdout
+    assert out.startswith(f"# settings of {file}\n")
+    lines = {line.partition(" =")[0]: line for line in out.splitlines()}
+    assert lines["hung"].endswith(f"# {file}:1")
+    assert lines["lang"].endswith("# $LOGDOCTOR_LANG")
+    assert lines["ascii"].endswith("# default")
+    assert out.endswith("\n[scan]\nworkers = 4\n")
+
+
+def test_config_without_a_file_names_the_places(home):
+    assert str(home / "config/logdoctor/config.toml") in call("config").stdout
+
+
 def test_a_folder_of_the_settings_that_is_gone_does_not_end_a_diagnosis(home):
-    write(home / "work/logdoctor.toml", 'rules = ["gone"]\nformat = "json"')
+    write(home / "config/logdoctor/config.toml", 'rules = ["gone"]\nformat = "json"')
     report = json.loads(call(stdin=LOG).stdout)
     assert report["causes"][0]["signature"] == "cuda.oom"
     assert "gone" in report["problems"][0]["where"]

@@ -24,7 +24,7 @@ sys.path.append(str(ROOT / "tools"))
 from rule_pages import write_rule_pages  # noqa: E402 - a folder of scripts, no package
 
 VERDICTS = {"healthy": "nothing failed", "unknown": "the logs do not hold the cause"}
-PAGES = ("*.md", "docs/*.md", "benchmarks/*.md", "corpus/lab/*.md")
+PAGES = ("*.md", "docs/*.md", "docs/*.png", "benchmarks/*.md", "corpus/lab/*.md")
 
 
 def gather(folder: Path) -> None:

@@ -42,4 +42,5 @@ def _differences(source: RuleSource, lang: str, english: Words, words: Words) ->
 
 
 def _codes(step: StepWords) -> set[str]:
-    return {_DEFAULT.sub(r"\1}", code) for form in step.do for code in _CODE.findall(form)}
+    """Return the codes of the fullest form. Shorter forms have words in place of values."""
+    return {_DEFAULT.sub(r"\1}", code) for code in _CODE.findall(step.do[0])}

@@ -7,6 +7,7 @@ Exit codes:
 - 2: wrong usage
 - 3: an input is missing, empty or unreadable, or the output could not be written
 - 4: no end seen or nothing to judge with ``--exit-code``
+- 10 to 15: the decision, with ``--exit-decision``
 - 70: an error of logdoctor itself; a file holds its traceback (``LOGDOCTOR_DEBUG=1`` prints it)
 """
 
@@ -45,7 +46,7 @@ def run(args: Sequence[str] | None = None) -> Any:
             _diagnose(call)
         from logdoctor.cli.commands import app
 
-        return app(args)
+        return app(args, prog_name="logdoctor")
     except Exception as error:
         from logdoctor.model.own_errors import is_debugging
 
@@ -64,7 +65,7 @@ def read_plain_call(args: Sequence[str]) -> PlainCall | None:
         return None
     paths = [arg for arg in args if arg == "-" or not arg.startswith("-")]
     quiet = len(paths) < len(args)
-    if not {*args} <= {*paths, "-q", "--quiet"} or (not paths and sys.stdin.isatty()):
+    if not {*args} <= {*paths, "-q", "--quiet"} or (not paths and sys.stdin.isatty()) or _has_settings():
         return None
     return PlainCall(paths, quiet)
 
@@ -72,6 +73,13 @@ def read_plain_call(args: Sequence[str]) -> PlainCall | None:
 def names_input(arg: str) -> bool:
     """Return True if the first argument looks like an option or a path. No command has a dot, a slash or a star."""
     return arg.startswith("-") or not {*"./*"}.isdisjoint(arg)
+
+
+def _has_settings() -> bool:
+    """Return True if a file of settings must be read, or named because it is not used."""
+    from logdoctor.cli.settings import LOCAL_FILE, find_file
+
+    return find_file() is not None or os.path.exists(LOCAL_FILE)  # noqa: PTH110 - pathlib is slower
 
 
 def _diagnose(call: PlainCall) -> None:

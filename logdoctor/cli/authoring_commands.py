@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from logdoctor.cli.config_options import used_settings
 from logdoctor.cli.diagnose_command import Rules
 from logdoctor.cli.errors import print_problems, report_errors
 from logdoctor.cli.progress_bar import spinner
-from logdoctor.cli.rule_folders import all_folders, read_settings
+from logdoctor.cli.rule_folders import all_folders
 
 if TYPE_CHECKING:
     from logdoctor.authoring.drafting import Draft
@@ -140,6 +141,7 @@ def _gap_lines(rows: Sequence[GapRow], jobs: int) -> Iterator[str]:
 
 
 def new(
+    ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="ID", help="The rule's id: family.name, such as net.link-lost.")],
     place: Annotated[
         str | None, typer.Option("--from", help="FILE:LINE of the failing line, as reports and 'rules gaps' print it.")
@@ -157,17 +159,18 @@ def new(
     from logdoctor.authoring.drafting import ID, draft, lines_at, place_of
     from logdoctor.ruleset.loading import read
 
+    own = used_settings(ctx).rules
     if not ID.fullmatch(name):
         raise typer.BadParameter("an id is family.name, in small letters, digits and -", param_hint="ID")
     if place and line:
         raise typer.BadParameter("give --from or --line, not both", param_hint="--line")
-    home = rules or _own_folder()
+    home = rules or _own_folder(own)
     file = home / place_of(name, signature)
     if file.exists():
         raise typer.BadParameter(f"{file} is there already; choose another id, or edit it", param_hint="ID")
     with report_errors():
         text = lines_at(place) if place else line if line is not None else sys.stdin.read()
-        book = read(all_folders([rules] if rules and rules.is_dir() else None))
+        book = read(all_folders([*own, *([rules] if rules and rules.is_dir() else ())]))
         rule = draft(name, text, book.signatures, signature)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -179,11 +182,10 @@ def new(
         typer.echo(step)
 
 
-def _own_folder() -> Path:
+def _own_folder(own: Sequence[Path]) -> Path:
     """Return the first folder of the settings, or ``rules/`` in a checkout."""
     from logdoctor.ruleset import shipped_rules
 
-    own = read_settings().rules
     if own:
         return own[0]
     ours = shipped_rules()

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from logdoctor.cli.diagnosing import diagnose as run_diagnose
+from logdoctor.cli.diagnosing import format_of
+from logdoctor.cli.output import COLORS, language_of
+from logdoctor.cli.rule_folders import add_rules_of_settings
+from logdoctor.cli.words import require
+
+
+def _check_lang(lang: str | None) -> str | None:
+    return language_of(lang) if lang else None
+
+
+def _check_format(format: str | None) -> str | None:
+    return format_of(format) if format else None
+
+
+def _check_color(color: str | None) -> str | None:
+    require(color or "auto", COLORS, "--color")
+    return color
+
 
 Paths = Annotated[
     list[str] | None,
@@ -17,18 +35,59 @@ Paths = Annotated[
 ]
 Rules = Annotated[
     list[Path] | None,
-    typer.Option("--rules", help="A folder of your own rules, added to ours.", exists=True, file_okay=False),
+    typer.Option(
+        "--rules",
+        help="A folder of your own rules, added to ours.",
+        exists=True,
+        file_okay=False,
+        callback=add_rules_of_settings,
+    ),
 ]
 Format = Annotated[
-    str | None, typer.Option("--format", "-f", help="text (default), json, markdown, jira, html or sarif.")
+    str | None,
+    typer.Option("--format", "-f", help="text (default), json, markdown, jira, html or sarif.", callback=_check_format),
 ]
+Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.", dir_okay=False)]
-Lang = Annotated[str | None, typer.Option("--lang", help="Language of the report: en or zh (default: by the locale).")]
+Lang = Annotated[
+    str | None,
+    typer.Option(
+        "--lang",
+        help="Language of the report: en or zh (default: by the locale).",
+        envvar="LOGDOCTOR_LANG",
+        callback=_check_lang,
+    ),
+]
 Hung = Annotated[bool, typer.Option("--hung", help="The job hangs: its silence is the failure.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer, in one line.")]
+Full = Annotated[bool, typer.Option("--all", help="Show all victims, ranks, proofs and links.")]
 Why = Annotated[bool, typer.Option("--why", help="Show why: lines, rule, claims, and which rules lost by which law.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say on standard error which files and rules were read, and how long.")
+]
+Color = Annotated[
+    str | None,
+    typer.Option(
+        "--color",
+        help="auto (default), always or never. auto heeds NO_COLOR, FORCE_COLOR and TERM=dumb.",
+        callback=_check_color,
+    ),
+]
+Width = Annotated[
+    int | None,
+    typer.Option("--width", min=20, help="Columns of the text (default: $COLUMNS or the terminal; a pipe: 80)."),
+]
+Ascii = Annotated[bool, typer.Option("--ascii", help="Signs in ASCII.")]
 ExitCode = Annotated[
     bool, typer.Option("--exit-code", help="Exit with 1 for failed, stopped or unknown, with 4 if no end is seen.")
+]
+ExitDecision = Annotated[
+    bool,
+    typer.Option(
+        "--exit-decision",
+        help="Exit with 10 do-nothing, 11 requeue, 12 requeue-without-host, 13 resubmit-with-changes, 14 fix-first, "
+        "15 investigate.",
+    ),
 ]
 Model = Annotated[
     Path | None,
@@ -44,6 +103,7 @@ Baseline = Annotated[
         exists=True,
     ),
 ]
+JobId = Annotated[str | None, typer.Option("--job-id", help="The id that the scheduler gave the job.")]
 FollowLinks = Annotated[
     bool, typer.Option("--follow-links", help="Also read what links in a folder name outside of it.")
 ]
@@ -66,15 +126,23 @@ RedactMap = Annotated[
 def diagnose(
     paths: Paths = None,
     format: Format = None,
+    json: Json = False,
     output: Output = None,
     lang: Lang = None,
     hung: Hung = False,
     quiet: Quiet = False,
+    full: Full = False,
     why: Why = False,
+    verbose: Verbose = False,
+    color: Color = None,
+    width: Width = None,
+    ascii: Ascii = False,
     exit_code: ExitCode = False,
+    exit_decision: ExitDecision = False,
     rules: Rules = None,
     model: Model = None,
     baseline: Baseline = None,
+    job_id: JobId = None,
     redact: Redact = None,
     redact_map: RedactMap = None,
     follow_links: FollowLinks = False,
@@ -85,21 +153,7 @@ def diagnose(
 
     Exit codes: 0 an answer was given, 1 with --exit-code: failed, stopped or unknown, 2 wrong usage,
     3 an input is missing, empty or unreadable, or the output could not be written, 4 with --exit-code: no end seen
-    or nothing to judge, 70 an error of logdoctor itself.
+    or nothing to judge, 10 to 15 with --exit-decision, 70 an error of logdoctor itself.
     """
-    run_diagnose(
-        paths,
-        format=format,
-        output=output,
-        lang=lang,
-        hung=hung,
-        quiet=quiet,
-        why=why,
-        exit_code=exit_code,
-        rules=rules,
-        model=model,
-        baseline=baseline,
-        redact=redact,
-        redact_map=redact_map,
-        follow_links=follow_links,
-    )
+    options: dict[str, Any] = locals()
+    run_diagnose(options.pop("paths"), **options)

@@ -7,20 +7,22 @@ from typing import Annotated
 import typer
 
 from logdoctor.cli.diagnose_command import Lang, Output, Redact, RedactMap, Rules
-from logdoctor.cli.diagnosing import language_of, refuse_overwriting, write_key, write_text_to
+from logdoctor.cli.diagnosing import OLD_FORMAT_NAMES, TEXT
 from logdoctor.cli.errors import report_errors
+from logdoctor.cli.named_inputs import refuse_output_file
+from logdoctor.cli.output import language_of, write_key, write_text_to
 from logdoctor.cli.progress_bar import ProgressBar
-from logdoctor.cli.rule_folders import own_folders, read_settings
+from logdoctor.cli.words import require
 
 Good = Annotated[str, typer.Argument(help="The log, folder or archive of a run that went well.")]
 Bad = Annotated[str, typer.Argument(help="That of a run of the same job that did not.")]
-Format = Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")]
+Format = Annotated[str, typer.Option("--format", "-f", help="text, markdown or json.")]
 
 
 def diff(
     good: Good,
     bad: Bad,
-    format: Format = "terminal",
+    format: Format = "text",
     output: Output = None,
     lang: Lang = None,
     rules: Rules = None,
@@ -37,13 +39,13 @@ def diff(
     from logdoctor.compare import compare
     from logdoctor.render.differences import FORMATS, SHARED, render_comparison
 
-    if format not in FORMATS:
-        raise typer.BadParameter(f"'{format}' is none of {', '.join(FORMATS)}", param_hint="--format")
-    refuse_overwriting(output, (good, bad))
-    language = language_of(lang, read_settings().lang)
+    chosen = OLD_FORMAT_NAMES.get(format, format)
+    require(chosen, FORMATS, "--format")
+    refuse_output_file(output, (good, bad))
+    language = language_of(lang)
     with report_errors(), ProgressBar() as bar:
-        comparison = compare(good, bad, rules=own_folders(rules), lang=language, watch=bar.watch)
-    if format in SHARED if redact is None else redact:
+        comparison = compare(good, bad, rules=rules or (), lang=language, watch=bar.watch)
+    if chosen in SHARED if redact is None else redact:
         from logdoctor.redaction import redact as redact_content
 
         redaction = redact_content(comparison)
@@ -51,4 +53,4 @@ def diff(
         comparison = redaction.content
     elif redact_map is not None:
         raise typer.BadParameter("nothing is redacted: add --redact", param_hint="--redact-map")
-    write_text_to(render_comparison(comparison, format, language), output, marks=format == "terminal")
+    write_text_to(render_comparison(comparison, chosen, language), output, marks=chosen == TEXT)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from logdoctor.cli.errors import report_errors
+from logdoctor.cli.config_options import used_settings
+from logdoctor.cli.errors import refuse_output, report_errors
 from logdoctor.cli.progress_bar import step_bar
 from logdoctor.cli.rule_folders import all_folders
+from logdoctor.cli.words import require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +47,7 @@ Model = Annotated[
 
 
 def evaluate(
+    ctx: typer.Context,
     cases: Folders,
     rules: WithRules = True,
     baselines: Baselines = False,
@@ -57,12 +60,12 @@ def evaluate(
 
     Exit codes: 0, 2 wrong usage, 3 no cases or a faulty one.
     """
-    if format not in FORMATS:
-        raise typer.BadParameter(f"'{format}' is none of {', '.join(FORMATS)}", param_hint="--format")
+    require(format, FORMATS, "--format")
+    folders = all_folders(used_settings(ctx).rules)
     with report_errors(), step_bar() as show_step:
-        scores = _scores(cases, all_folders(None), model, show_step, rules=rules)
+        scores = _scores(cases, folders, model, show_step, rules=rules)
         if baselines or corpus:
-            scores += _baselines(cases, corpus or [], all_folders(None), show_step)
+            scores += _baselines(cases, corpus or [], folders, show_step)
     text = _text(scores, format, ", ".join(str(folder) for folder in cases))
     if output is None:
         typer.echo(text)
@@ -70,7 +73,7 @@ def evaluate(
     try:
         output.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise typer.BadParameter(f"{output} cannot be written: {error.strerror}", param_hint="--output") from None
+        refuse_output(output, error)
 
 
 def _scores(

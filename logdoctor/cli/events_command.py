@@ -10,10 +10,11 @@ from typing import IO, Annotated, Any
 import typer
 
 from logdoctor.cli.diagnose_command import Paths, Rules
-from logdoctor.cli.diagnosing import paths_or_stdin, refuse_overwriting
-from logdoctor.cli.errors import print_error, report_errors
+from logdoctor.cli.errors import print_error, refuse_output, report_errors
+from logdoctor.cli.named_inputs import paths_or_stdin, refuse_output_file
 from logdoctor.cli.progress_bar import load_with_progress
 from logdoctor.cli.rule_folders import all_folders
+from logdoctor.cli.words import require
 
 Format = Annotated[str, typer.Option("--format", "-f", help="jsonl, csv or parquet.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write them to this file.", dir_okay=False)]
@@ -31,11 +32,10 @@ def events(paths: Paths = None, format: Format = "jsonl", output: Output = None,
     from logdoctor.pipeline.diagnosis import events as events_of
     from logdoctor.render.record_tables import WRITERS
 
-    if format not in WRITERS:
-        raise typer.BadParameter(f"'{format}' is none of {', '.join(WRITERS)}", param_hint="--format")
+    require(format, WRITERS, "--format")
     if format == "parquet" and output is None and sys.stdout.isatty():
         raise typer.BadParameter("Parquet is no text: name a file with -o", param_hint="--format")
-    refuse_overwriting(output, paths)
+    refuse_output_file(output, paths)
     inputs = paths_or_stdin(paths)
     knowledge = load_with_progress(all_folders(rules))
     with report_errors(), _open(output) as out:
@@ -56,4 +56,4 @@ def _open(output: Path | None) -> Any:
     try:
         return output.open("wb")
     except OSError as error:
-        raise typer.BadParameter(f"{output} cannot be written: {error.strerror}", param_hint="--output") from None
+        refuse_output(output, error)

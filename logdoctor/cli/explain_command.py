@@ -1,77 +1,125 @@
-"""``logdoctor explain``: print the meaning of a code, and the remedy."""
+"""``logdoctor explain``: print what a code, a signature, a rule or a line of a log means, and what to do."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.diagnose_command import Lang
-from logdoctor.cli.diagnosing import language_of
-from logdoctor.cli.rule_folders import read_settings
+from logdoctor.cli.diagnose_command import Lang, Rules
+from logdoctor.cli.output import Style, language_of, width_of, write
+from logdoctor.cli.words import MOST_PROPOSALS, similar
 
 if TYPE_CHECKING:
     from logdoctor.codes import Catalogue, Entry
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-WIDTH = 100
 WORDS_WIDTH = 28
+LEAST_SIMILARITY = 0.55
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(help="A code with its catalogue (xid 79), alone (ECONNREFUSED), or a whole line of a log."),
+    typer.Argument(help="A signature or rule (cuda.oom), a code (xid 79, 137, ECONNREFUSED), or a line of a log."),
 ]
+Full = Annotated[bool, typer.Option("--all", help="Also sources, references, and texts in other languages.")]
 
 
 @app.command("explain", context_settings={"ignore_unknown_options": True})
-def explain(words: Words = None, lang: Lang = None) -> None:
-    """Say what a code means, who is to blame and what to do: Xids, errno, signals, exit codes, CUDA, NCCL, Slurm ...
+def explain(words: Words = None, full: Full = False, lang: Lang = None, rules: Rules = None) -> None:
+    """Say what a signature, a code or a line of a log means, and what to do: Xids, errno, signals, exit codes, NCCL ...
 
-    Without WORDS the catalogues are listed; with a catalogue's name alone, its codes.
+    Letter case, '_', '-' and spaces do not matter. A number alone lists what it can be. A line of a log is diagnosed.
+    Without WORDS the catalogues of codes are listed; with a catalogue's name alone, its codes.
+
+    Exit codes: 0 it is explained, 2 nothing is known of it.
     """
-    language, query = language_of(lang, read_settings().lang), " ".join(words or []).strip()
-    if not query:
-        _print(_catalogues(language))
-        return
-    _print(_answer(query, language))
+    language, query = language_of(lang), " ".join(words or []).strip()
+    for line in _answer(query, language, rules or (), full=full) if query else _catalogues(language):
+        typer.echo(line)
 
 
-def _answer(query: str, lang: str) -> Iterator[str]:
-    from logdoctor.codes.search import find_catalogues, find_codes, similar_names
+def _answer(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> Iterator[str]:
+    from logdoctor.codes.search import find_catalogues, find_codes
 
     lists = find_catalogues(query)
-    entries = () if lists else find_codes(query) or _codes_in_line(query)
-    if not lists and not entries:
-        near = ", ".join(similar_names(query))
-        hint = f"did you mean {near}?" if near else "'logdoctor explain' lists what is known"
-        raise typer.BadParameter(f"nothing is known of '{query}'; {hint}", param_hint="WORDS")
+    entries = () if lists else find_codes(query)
     for catalogue in lists:
         yield from _codes(catalogue, lang)
-    for entry in entries:
-        yield from (*_page(entry, lang), "")
+    if len(entries) > 1 and query.lstrip("-").isdigit():
+        yield from _choices(query, entries, lang)
+    else:
+        for entry in entries:
+            yield from (*_page(entry, lang, full=full), "")
+    if not lists and not entries:
+        yield from _answer_without_code(query, lang, folders, full=full)
 
 
-def _codes_in_line(line: str) -> tuple[Entry, ...]:
-    """Return the codes that the parsers find in a line of a log."""
-    from logdoctor.codes import find_entries
-    from logdoctor.pipeline.diagnosis import events
+def _answer_without_code(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> Iterator[str]:
+    """Explain a signature, a rule, or a line of a log."""
+    from logdoctor.cli.rule_folders import all_folders
+    from logdoctor.cli.rule_page import find_rules, rule_rows
+    from logdoctor.codes.search import code_names
+    from logdoctor.ruleset.loading import read
 
-    entries = {(e.head.name, e.code): e for event in events(io.BytesIO(line.encode())) for e in find_entries(event)}
-    return tuple(entries.values())
+    rules = read(all_folders(folders)).rules
+    found = find_rules(query, rules)
+    if found:
+        title, *rows = rule_rows(query, found, lang, full=full)
+        yield from _layout(": ".join(filter(None, title)), rows)
+    elif " " not in query or not _diagnose(query, lang, folders):
+        names = {*code_names(), *(rule.signature for rule in rules), *(rule.id for rule in rules)}
+        near = similar(query, sorted(names), MOST_PROPOSALS, LEAST_SIMILARITY)
+        hint = f"did you mean {', '.join(near)}?" if near else "'logdoctor explain' lists what is known"
+        raise typer.BadParameter(f"nothing is known of '{query}'; {hint}", param_hint="WORDS")
 
 
-def _page(entry: Entry, lang: str) -> Iterator[str]:
-    from logdoctor.codes.search import entry_rows
+def _diagnose(line: str, lang: str, folders: Sequence[Path]) -> bool:
+    """Write the diagnosis of a line of a log. Return False if it tells of no failure."""
+    from logdoctor.model import CALM
+    from logdoctor.pipeline.diagnosis import diagnose
+
+    source: Any = io.BytesIO(f"{line}\n".encode())
+    source.name = "<stdin>"
+    diagnosis = diagnose(source, rules=folders, lang=lang)
+    is_failure = diagnosis.verdict not in CALM
+    if is_failure:
+        write(diagnosis, Style(lang=lang), None)
+    return is_failure
+
+
+def _choices(number: str, entries: Sequence[Entry], lang: str) -> Iterator[str]:
+    """List what a number can be, a line each."""
+    from logdoctor.codes.table import labels
+    from logdoctor.render.columns import pad, shorten, text_width
+
+    names = [f"{entry.head.label(lang)} {entry.code}".strip() for entry in entries]
+    left = max(map(text_width, names)) + 2
+    yield labels(lang)["likely"].format(code=number)
+    for name, entry in zip(names, entries, strict=True):
+        text = f"{entry.name}: {entry.column('meaning', lang)}"
+        yield f"  {pad(name, left)}{shorten(text, max(width_of(Style()) - left - 2, 20))}"
+    yield labels(lang)["more"].format(example=f"{entries[0].head.label('en').lower()} {number}")
+
+
+def _page(entry: Entry, lang: str, *, full: bool) -> Iterator[str]:
+    from logdoctor.codes.search import entry_rows, entry_title
+
+    return _layout(entry_title(entry, lang), [*entry_rows(entry, lang, full=full)])
+
+
+def _layout(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Return a title and, below it, texts with their labels at the left."""
     from logdoctor.render.columns import pad, text_width, wrap
 
-    (code, name), *rows = entry_rows(entry, lang)
-    yield f"{code}  {name}".rstrip()
+    yield title
+    width = width_of(Style())
     left = max(text_width(label) for label, _ in rows) + 2
     for label, text in rows:
-        first, *more = wrap(text, WIDTH - left - 2)
-        yield f"  {pad(label, left)}{first}"
+        first, *more = wrap(text, max(width - left - 2, 20)) or [""]
+        yield f"  {pad(label, left)}{first}".rstrip()
         yield from (" " * (left + 2) + line for line in more)
 
 
@@ -91,8 +139,3 @@ def _catalogues(lang: str) -> Iterator[str]:
         head, entries = catalogue(name).head, catalogue(name).entries
         yield f"{name:14} {len(entries):4} {labels(lang)['codes']}  {head.title(lang)}"
         yield f"{'':26}{head.about['source']} ({head.about['version']})"
-
-
-def _print(lines: Iterator[str]) -> None:
-    for line in lines:
-        typer.echo(line)

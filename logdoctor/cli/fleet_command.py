@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from logdoctor.cli.diagnose_command import Lang
-from logdoctor.cli.diagnosing import language_of
-from logdoctor.cli.errors import report_errors
+from logdoctor.cli.errors import refuse_output, report_errors
+from logdoctor.cli.named_inputs import refuse_output_file
+from logdoctor.cli.output import language_of
 from logdoctor.cli.time_options import read_time
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ def page_request(path: Path, new_since: str | None, lang: str | None, by: str | 
     """Check the options before the work begins."""
     if by not in (None, "day", "week", "month"):
         raise typer.BadParameter(f"'{by}' is none of day, week, month", param_hint="--by")
-    if not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"'{path}' cannot be written: there is no such folder")
+    refuse_output_file(path)
     return PageRequest(path, language_of(lang), read_time(new_since, "--new-since"), by)  # type: ignore[arg-type]
 
 
@@ -81,5 +81,5 @@ def write_report(records: Iterable[JobRecord], request: PageRequest) -> None:
     try:
         write_page(fleet, request.path, request.lang)
     except OSError as error:
-        raise typer.BadParameter(f"'{request.path}' cannot be written: {error.strerror}") from None
+        refuse_output(request.path, error)
     typer.echo(str(request.path), err=True)

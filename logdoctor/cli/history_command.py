@@ -10,6 +10,7 @@ import typer
 
 from logdoctor.cli.errors import report_errors
 from logdoctor.cli.time_options import read_time
+from logdoctor.cli.words import require
 
 if TYPE_CHECKING:
     from logdoctor.scan.history import QueryResult
@@ -46,10 +47,8 @@ def history(
     """
     from logdoctor.scan.history import GROUP_BY, FailureQuery, count_failures, run_sql
 
-    if by not in GROUP_BY:
-        raise typer.BadParameter(f"'{by}' is none of {', '.join(GROUP_BY)}", param_hint="--by")
-    if format not in ("table", "csv", "jsonl"):
-        raise typer.BadParameter(f"'{format}' is none of table, csv, jsonl", param_hint="--format")
+    require(by, GROUP_BY, "--by")
+    require(format, ("table", "csv", "jsonl"), "--format")
     question = FailureQuery(by, cause, host, user, read_time(since, "--since"), read_time(until, "--until"), most)
     with report_errors():
         answer = run_sql(folders, sql) if sql is not None else count_failures(folders, question)

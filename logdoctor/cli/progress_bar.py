@@ -1,4 +1,4 @@
-"""Progress of long work on standard error, if that is a terminal."""
+"""Progress of long work on standard error: a bar on a terminal, else one line."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from logdoctor.cli.errors import print_problems
 if TYPE_CHECKING:
     from logdoctor.pipeline.knowledge import Knowledge
 
-SLOW = 1.0
-"""Seconds after which a progress bar appears."""
+SLOW, SLOW_IN_PIPE = 1.0, 3.0
+"""Seconds after which a progress bar appears, or a line if standard error is no terminal."""
 
 
 @contextlib.contextmanager
@@ -56,7 +56,7 @@ def step_bar() -> Iterator[Callable[[str, int, int], None]]:
 
 
 class ProgressBar:
-    """A bar that appears after `SLOW` seconds and counts the bytes read.
+    """A bar that appears after `SLOW` seconds and counts the bytes read. In a pipe it is one line.
 
     A clock opens the bar, because a first run compiles rules for seconds before it reads anything.
     """
@@ -67,26 +67,31 @@ class ProgressBar:
         self._columns: tuple[Any, ...] = ()
         self._counts: tuple[Any, ...] = ()
         """Columns for the bytes read. They appear with the first bytes."""
-        self._bytes = 0
-        self._text = "getting ready: the first run after an installation compiles the rules"
+        self._bytes, self._reads = 0, False
+        self._text = "compiling the rules, only once (about 15 s)"
         self._clock: Any = None
 
     def __enter__(self) -> ProgressBar:  # noqa: PYI034 - typing.Self is of 3.11
-        if sys.stderr.isatty():
-            from threading import Timer
+        from threading import Timer
 
-            self._clock = Timer(SLOW, self._open)
-            self._clock.daemon = True
-            self._clock.start()
+        on_terminal = sys.stderr.isatty()
+        self._clock = Timer(SLOW if on_terminal else SLOW_IN_PIPE, self._open if on_terminal else self._print)
+        self._clock.daemon = True
+        self._clock.start()
         return self
 
     def watch(self, name: str, count: int) -> None:
         """Count bytes read from the input ``name``."""
-        self._bytes += count
+        self._bytes, self._reads = self._bytes + count, True
         self._text = name[-40:]
         if self._bar is not None:
             self._bar.columns = (*self._columns, *self._counts)
             self._bar.update(self._task, completed=self._bytes, description=self._text)
+
+    def _print(self) -> None:
+        from logdoctor.model.escape import escape
+
+        sys.stderr.write(f"logdoctor: {f'reading {escape(self._text)}' if self._reads else self._text}\n")
 
     def _open(self) -> None:
         from rich.console import Console

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from logdoctor.cli.errors import wrong_usage
-
-if TYPE_CHECKING:
-    from logdoctor.cli.settings import Settings
+from typing import Any
 
 
-def read_settings() -> Settings:
-    """Read the settings. A faulty file is wrong usage."""
-    from logdoctor.cli.settings import settings
-    from logdoctor.model import InputError
+def add_rules_of_settings(ctx: Any, rules: list[Path] | None) -> list[Path]:
+    """Return the folders of the settings, then those of ``--rules``. It is the callback of the option."""
+    from logdoctor.cli.config_options import used_settings
 
-    try:
-        return settings()
-    except InputError as error:
-        raise wrong_usage(str(error), "logdoctor.toml") from None
-
-
-def own_folders(rules: Sequence[Path] | None) -> list[Path]:
-    """Return the folders of the settings, then those of ``--rules``."""
-    return [*read_settings().rules, *(rules or [])]
+    return [*used_settings(ctx).rules, *(rules or [])]
 
 
 def all_folders(rules: Sequence[Path] | None) -> list[Path]:
     """Return every folder of rules, the shipped one first."""
     from logdoctor.pipeline.knowledge import rule_folders
 
-    return rule_folders(own_folders(rules))
+    return rule_folders(list(rules or []))

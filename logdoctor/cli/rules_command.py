@@ -101,11 +101,3 @@ def test(
     typer.echo(f"{count} examples, {len(failed)} failed")
     if failed or faults or not count:
         raise typer.Exit(1)
-
-
-@app.command()
-def schema() -> None:
-    """Print the JSON Schema of a rule file, for editors."""
-    from logdoctor.ruleset import shipped_rules
-
-    typer.echo((shipped_rules() / "rule.schema.json").read_text("utf-8"))

@@ -19,8 +19,8 @@ from logdoctor.cli.diagnose_command import Lang, Rules
 from logdoctor.cli.errors import print_problems, report_errors
 from logdoctor.cli.fleet_command import NewSince, page_request, write_report
 from logdoctor.cli.progress_bar import load_with_progress
-from logdoctor.cli.rule_folders import own_folders
 from logdoctor.cli.time_options import read_time
+from logdoctor.cli.words import propose, require
 
 if TYPE_CHECKING:
     from logdoctor.pipeline.knowledge import Knowledge
@@ -36,7 +36,10 @@ Out = Annotated[
         "--out", "-o", help="Keep the results in this folder; a scan into it goes on where the last one stood."
     ),
 ]
-Format = Annotated[str, typer.Option("--format", "-f", help="table, csv or jsonl; parquet writes into --out only.")]
+Format = Annotated[
+    str, typer.Option("--format", "-f", help="table, lines, csv or jsonl; parquet writes into --out only.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="A line a job: its name and the columns of 'logdoctor -q'.")]
 Workers = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Processes (default: one a core).")]
 Shard = Annotated[
     str, typer.Option("--shard", help="I/N: only every N-th task, for job arrays; merge with a last run without.")
@@ -81,6 +84,7 @@ def scan(
     places: Places,
     out: Out = None,
     format: Format = "table",
+    quiet: Quiet = False,
     workers: Workers = None,
     shard: Shard = "1/1",
     job_pattern: Pattern = None,
@@ -112,16 +116,14 @@ def scan(
     from logdoctor.scan import Filters, Plan, Scan
     from logdoctor.scan.outputs import list_formats
 
-    if format not in (*list_formats(), "parquet"):
-        raise typer.BadParameter(
-            f"'{format}' is none of {', '.join((*list_formats(), 'parquet'))}", param_hint="--format"
-        )
+    require(format, (*list_formats(), "parquet"), "--format")
+    format = "lines" if quiet else format  # noqa: A001
     if format == "parquet" and out is None:
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
     request = page_request(report, new_since, lang) if report is not None else None
     times = read_time(since, "--since"), read_time(until, "--until")
     filters = Filters(_expression(job_pattern), *times, follow_links)
-    own = own_folders(rules)
+    own = rules or []
     with report_errors(), _folder(out) as folder:
         plan = Plan(
             folder,
@@ -283,6 +285,9 @@ def _causes_to_fail_on(fail_on: str | None, knowledge: Knowledge) -> set[str]:
     signatures = {"unknown", *CALM, *(rule.signature for rule in knowledge.rules)}
     strange = names - signatures - {name.partition(".")[0] for name in signatures}
     if strange:
-        why = f"no rule has the signature or family {', '.join(sorted(strange))}; see: logdoctor rules list"
+        hints = " ".join(filter(None, (propose(name, signatures, 1) for name in sorted(strange))))
+        why = (
+            f"no rule has the signature or family {', '.join(sorted(strange))}; {hints or 'see: logdoctor rules list'}"
+        )
         raise typer.BadParameter(why, param_hint="--fail-on")
     return names

@@ -1,16 +1,19 @@
-"""Settings of the command line: ``logdoctor.toml``.
+"""Settings of the command line: the long options, in a file of TOML.
 
-    rules = ["rules", "/etc/logdoctor/rules"]    # folders of your own rules, from this file's folder
-    lang = "zh"                                  # language of the reports
-    format = "markdown"                          # format of the reports
+    lang = "zh"                                  # options of diagnose
+    rules = ["rules", "/etc/logdoctor/rules"]    # folders, from this file's folder
+    [scan]                                       # options of another command
+    workers = 4
 
 Only the first of these files counts:
 
-1. the file of ``$LOGDOCTOR_CONFIG`` (if the variable is empty, no file)
-2. ``logdoctor.toml`` in the working directory
-3. ``$XDG_CONFIG_HOME/logdoctor/config.toml``
+1. the file of ``--config``, or none with ``--no-config``
+2. the file of ``$LOGDOCTOR_CONFIG`` (if the variable is empty, no file)
+3. ``$XDG_CONFIG_HOME/logdoctor/config.toml`` (default: ``~/.config``)
+4. ``logdoctor/config.toml`` in a folder of ``$XDG_CONFIG_DIRS`` (default: ``/etc/xdg``)
 
-Options of the command line override it. The Python API reads none of them.
+A ``logdoctor.toml`` in the working directory is not used: the folder of a job may come from somebody else. Options of
+the command line and environment variables override the file. The Python API reads none of them.
 """
 
 from __future__ import annotations
@@ -22,64 +25,84 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from logdoctor.model import InputError
 from logdoctor.model.own_files import read_text
 
 MAX_BYTES, MAX_BRACKETS = 1 << 14, 100
 """Limits of a file of settings. A name of 60,000 parts takes the parser a minute."""
-HELP = "the keys are rules = [folders], lang and format"
+HELP = "the keys are the long options; 'logdoctor config' lists them"
+LOCAL_FILE = "logdoctor.toml"
 
 
 class Settings(Struct, frozen=True):
-    """Defaults of the command line, and the file that they come from."""
+    """The tables of a file of settings."""
 
-    rules: tuple[Path, ...] = ()
-    lang: str | None = None
-    format: str | None = None
+    values: dict[str, Any] = field(default_factory=dict)
     file: Path | None = None
+    text: str = ""
+
+    @property
+    def rules(self) -> tuple[Path, ...]:
+        """Folders of the user's own rules."""
+        names = self.values.get("rules", [])
+        names = [names] if isinstance(names, str) else names
+        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+            raise self.fault("rules", "'rules' must be a list of folders", 'rules = ["my-rules"]')
+        return tuple(self.path(name) for name in names)
+
+    def path(self, name: str) -> Path:
+        """Return the path of ``name``, which starts at the folder of the file."""
+        return (self.file or Path()).parent / Path(name).expanduser()
+
+    def fault(self, key: str, what: str, help: str = HELP) -> InputError:
+        """Return the error about ``key``, with the line where it stands."""
+        return InputError(what, f"{self.file}:{self.line_of(key)}", "", help)
+
+    def line_of(self, key: str) -> int:
+        found = re.search(rf"(?m)^[ \t\[\"']*{re.escape(key)}", self.text)
+        return self.text.count("\n", 0, found.start()) + 1 if found else 1
 
 
 def settings(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read the settings. Raise `InputError` for a file that is unreadable or faulty."""
-    file = _file(environ)
-    return _read(file) if file else Settings()
+    """Read the settings that hold without ``--config``. Raise `InputError` for a file that is unreadable or faulty."""
+    file = find_file(environ)
+    return read_file(file) if file else Settings()
 
 
-def _file(environ: Mapping[str, str]) -> Path | None:
+def find_file(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the file of settings that holds without ``--config``."""
     name = environ.get("LOGDOCTOR_CONFIG")
     if name is not None:
         return Path(name) if name else None
+    return next((file for file in places(environ) if os.path.isfile(file)), None)  # noqa: PTH113 - never raises
+
+
+def places(environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return the files that are looked for if nobody names one."""
     home = environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - never raises
-    for place in ("logdoctor.toml", os.path.join(home, "logdoctor", "config.toml")):  # noqa: PTH118
-        if os.path.isfile(place):  # noqa: PTH113
-            return Path(place)
-    return None
+    folders = [home, *(environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")]
+    return [Path(folder, "logdoctor", "config.toml") for folder in folders if os.path.isabs(folder)]  # noqa: PTH117
 
 
-def _read(file: Path) -> Settings:
+def report_local_file(used: Path | None) -> None:
+    """Print that the ``logdoctor.toml`` of the working directory is not used, if there is one."""
+    if not os.path.isfile(LOCAL_FILE) or (used is not None and used.absolute() == Path(LOCAL_FILE).absolute()):  # noqa: PTH113
+        return
+    sys.stderr.write(f"logdoctor: ./{LOCAL_FILE} is not used; to use it: --config {LOCAL_FILE}\n")
+
+
+def read_file(file: Path) -> Settings:
+    """Read a file of settings. Raise `InputError` if that is not possible."""
     try:
         text = read_text(file, MAX_BYTES)
     except OSError as error:
         raise InputError("the settings cannot be read", str(file), error.strerror or str(error), HELP) from None
-    table = _parse(text, file)
-    for key in table:
-        if key not in ("rules", "lang", "format"):
-            raise InputError(f"unknown setting '{key[:80]}'", _place(file, text, key), "", HELP)
-    names = table.get("rules", [])
-    names = [names] if isinstance(names, str) else names
-    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-        raise InputError("'rules' must be a list of folders", _place(file, text, "rules"), "", 'rules = ["my-rules"]')
-    for key in ("lang", "format"):
-        if not isinstance(value := table.get(key, ""), str):
-            why = f"it is {type(value).__name__}"
-            raise InputError(f"'{key}' must be a text", _place(file, text, key), why, HELP)
-    folders = tuple(file.parent / Path(name).expanduser() for name in names)
-    return Settings(folders, table.get("lang"), table.get("format"), file)
+    return Settings(_parse(text, file), file, text)
 
 
-def _parse(text: str, file: Path) -> Mapping[str, Any]:
+def _parse(text: str, file: Path) -> dict[str, Any]:
     """Parse TOML. Brackets are counted before, because a parser in C may overflow the stack of the process."""
     if sys.version_info >= (3, 11):
         import tomllib
@@ -94,9 +117,3 @@ def _parse(text: str, file: Path) -> Mapping[str, Any]:
         place = f"{file}:{line[1]}" if line else str(file)
         raise InputError("the settings cannot be read", place, str(error)[:200], HELP) from None
     return table
-
-
-def _place(file: Path, text: str, key: str) -> str:
-    """Return the place of ``key`` in the file."""
-    found = re.search(rf"(?m)^[\s\[\"']*{re.escape(key)}", text)
-    return f"{file}:{text.count(chr(10), 0, found.end()) + 1}" if found else str(file)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from logdoctor.cli.diagnose_command import Rules
-from logdoctor.cli.errors import report_errors
+from logdoctor.cli.errors import refuse_output, report_errors
 from logdoctor.cli.progress_bar import step_bar
 from logdoctor.cli.rule_folders import all_folders
 
@@ -34,7 +34,7 @@ def train(output: ModelFile, corpora: Corpora = None, rules: Rules = None) -> No
     try:
         output.write_text(trained.model.to_json(), encoding="utf-8")
     except OSError as error:
-        raise typer.BadParameter(f"{output} cannot be written: {error.strerror}", param_hint="--output") from None
+        refuse_output(output, error)
     for line in _figures(trained):
         typer.echo(line)
 

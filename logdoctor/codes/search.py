@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from logdoctor.codes.table import REST, Catalogue, Entry, catalogue, labels, names
+from logdoctor.model.numbers import number
 
 MOST_EFFECTS = 12
-MOST_GUESSES = 3
-LEAST_SIMILARITY = 0.75
+LIKELY = ("exit-code", "signal", "xid", "cuda", "nccl-result", "sxid", "ib-status", "ib-vendor", "ib-syndrome")
+UNLIKELY = ("errno", "libfabric")
+"""Catalogues that are likely, or unlikely, to be meant by a number alone."""
+USUAL = {"signal": (6, 7, 9, 11, 15), "exit-code": (1, 2, 126, 127, 134, 135, 137, 139, 143, 255)}
+"""Numbers that mostly mean this in training jobs."""
+_NAME_AND_NUMBER = re.compile(r"([a-z][a-z _./-]*?)[\s:=#_(]*((?<=[\s=(])-|)(0x[0-9a-f]+|\d+)\)?", re.IGNORECASE)
 
 
 def find_codes(words: str) -> tuple[Entry, ...]:
-    """Return the entries of a code.
+    """Return the entries of a code, the likely ones first.
 
     The name of the catalogue may come before the code. ``xid 79`` gives one entry. ``79`` gives an entry of each
-    catalogue that lists it.
+    catalogue that lists it. Letter case, ``_``, ``-`` and spaces do not matter.
     """
+    for reading in _readings(words):
+        found = _find(reading)
+        if found:
+            return tuple(sorted(found, key=_unlikeliness))
+    wanted = squash(words)
+    return _by_name().get(wanted, ()) if wanted and not wanted.isdigit() else ()
+
+
+def _readings(words: str) -> Iterator[str]:
+    """Yield ``words``, then what they may mean: ``xid 79`` of ``XID:79`` or ``xid-79``."""
+    yield words
+    parts = _NAME_AND_NUMBER.fullmatch(words.strip())
+    if parts:
+        name = re.sub(r"[\s_./-]+", " ", parts[1])
+        yield f"{name} {parts[2]}{parts[3]}"
+        yield f"{name} {parts[3]}"
+
+
+def _find(words: str) -> tuple[Entry, ...]:
     parts = [part.rstrip(":") for part in words.split()]
     for cut in range(len(parts) - 1, -1, -1):
         code = " ".join(parts[cut:])
@@ -28,9 +52,38 @@ def find_codes(words: str) -> tuple[Entry, ...]:
     return ()
 
 
+def _unlikeliness(entry: Entry) -> tuple[bool, float]:
+    """Return a key that sorts what is likely in training jobs before the rest."""
+    name = entry.head.name
+    order = (*LIKELY, *(n for n in names() if n not in LIKELY + UNLIKELY), *UNLIKELY)
+    is_usual = number(entry.code) in USUAL.get(name, ())
+    is_of_program = entry.name == "PROGRAM"
+    return not is_usual, order.index(UNLIKELY[0]) - 0.5 if is_of_program else order.index(name)
+
+
+def squash(words: str) -> str:
+    """Return the letters and digits of ``words``, in small letters."""
+    return re.sub(r"[\W_]+", "", words).lower()
+
+
+def _by_name() -> Mapping[str, tuple[Entry, ...]]:
+    """Return the entries of all catalogues by their squashed codes, names and texts."""
+    table: dict[str, tuple[Entry, ...]] = {}
+    for name in names():
+        for entry in catalogue(name).entries:
+            for text in {squash(text) for text in (entry.code, entry.name, *Catalogue.texts(entry))}:
+                table[text] = (*table.get(text, ()), entry)
+    return table
+
+
+def code_names() -> set[str]:
+    """Return the names of all codes."""
+    return {e.name for name in names() for e in catalogue(name).entries}
+
+
 def find_catalogues(words: str) -> tuple[Catalogue, ...]:
     """Return the catalogues for a name or its beginning. For ``slurm`` there are two."""
-    parts = words.split()
+    parts = words.replace("_", " ").split()
     return tuple(catalogue(name) for name in _matching_names(parts)) if parts else ()
 
 
@@ -40,7 +93,11 @@ def _matching_names(parts: list[str]) -> tuple[str, ...]:
         return names()
     wanted = "-".join(parts).lower()
     exact = tuple(name for name in names() if name == wanted)
-    return exact or tuple(name for name in names() if f"-{wanted}" in f"-{name}-{_label(name)}")
+    if exact:
+        return exact
+    return tuple(
+        name for name in names() if f"-{wanted}" in f"-{name}-{_label(name)}" or squash(name) == squash(wanted)
+    )
 
 
 def _label(name: str) -> str:
@@ -48,29 +105,28 @@ def _label(name: str) -> str:
     return "-".join(catalogue(name).head.label("en").lower().split())
 
 
-def similar_names(words: str) -> tuple[str, ...]:
-    """Return names of codes that are similar to ``words``: ``ECONREFUSED`` gives ``ECONNREFUSED``."""
-    originals = {e.name.lower(): e.name for name in names() for e in catalogue(name).entries}
-    return tuple(
-        originals[n] for n in difflib.get_close_matches(words.lower(), originals, MOST_GUESSES, LEAST_SIMILARITY)
-    )
+def entry_title(entry: Entry, lang: str = "en") -> str:
+    """Return the code and its name."""
+    name = "" if entry.name == entry.code else f"  {entry.name}"
+    return f"{entry.head.label(lang)} {entry.code}".strip() + name
 
 
-def entry_rows(entry: Entry, lang: str = "en") -> Iterator[tuple[str, str]]:
-    """Yield pairs of a label and a text about an entry. The first pair is the code and its name."""
+def entry_rows(entry: Entry, lang: str = "en", *, full: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield pairs of a label and a text about an entry. With ``full`` also its texts in other languages and sources."""
     about, label = entry.head.about, labels(lang)
-    yield f"{entry.head.label(lang)} {entry.code}".strip(), "" if entry.name == entry.code else entry.name
     yield label["meaning"], entry.column("meaning", lang)
     yield label["blame"], entry.column("blame", lang)
-    yield label["action"], f"{entry.column('action', lang)} ({label[entry.decision]})"
-    texts = ", ".join(f'"{text}"' for text in Catalogue.texts(entry))
+    yield label["decision"], label[entry.decision]
+    yield label["action"], entry.column("action", lang)
+    texts = ", ".join(f'"{text}"' for text in Catalogue.texts(entry)) if full else ""
     for key, text in (("says", texts), ("follows", _causes(entry)), ("leads", _effects(entry))):
         if text:
             yield label[key], text
-    yield (
-        label["source"],
-        f"{about['source']}; {label['version']} {about['version']}; {label['checked']} {about['checked']}",
-    )
+    if full:
+        yield (
+            label["source"],
+            f"{about['source']}; {label['version']} {about['version']}; {label['checked']} {about['checked']}",
+        )
 
 
 def _causes(entry: Entry) -> str:

@@ -67,7 +67,7 @@ class Entry(Struct, frozen=True):
 
     @property
     def decision(self) -> str:
-        """The action as a value of `logdoctor.model.Action`."""
+        """The decision that the action stands for, as a value of `logdoctor.model.Do`."""
         return _words("action")[self.columns["action"]]["decision"]
 
 

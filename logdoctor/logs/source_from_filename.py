@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import regex
@@ -37,6 +38,15 @@ dmesg-gpu07.log, WRF's rsl.error.N, nodes and workers.
 A folder names a rank only with its whole name, because ``fsdp-rank5/job.log`` is the name of an experiment.  In
 ``lora_rank_16.log`` the number is a setting.
 """
+
+
+_SLURM_JOB = later(r"(?:^|/)slurm-(?P<job>\d{1,12}(?:_\d{1,9})?)(?:-[^/]*)?\.(?:out|err)$")
+
+
+def slurm_job_of(files: Iterable[str]) -> str | None:
+    """Return the job id in file names such as ``slurm-4711.out``, if all of them have the same."""
+    found = {match["job"] for file in files if (match := _SLURM_JOB.search(file))}
+    return found.pop() if len(found) == 1 else None
 
 
 @lru_cache(maxsize=256)

@@ -339,6 +339,8 @@ class JobSummary(Struct, frozen=True):
     """The earliest time that the job's own lines print; a time without a year counts as of 1970."""
     ended: float | None = None
     """The latest time that the job's own lines print."""
+    year_known: bool = True
+    """False if these lines print times without a year."""
     nodes: Count | None = None
     """Number of nodes as NCCL counts them in the widest communicator."""
     ranks_per_node: Count | None = None

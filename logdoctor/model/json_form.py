@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.model.escape import escape_all
-from logdoctor.model.times import iso_time
+from logdoctor.model.times import printed_time
 
 Adapter = Callable[[Any], Any]
 
@@ -100,7 +100,7 @@ _MAY_BE_EMPTY = (
     "RankRow.never_started RankRow.waits_for Run.title CollectiveState.op"
 )
 ADAPTERS: Mapping[str, Adapter] = {
-    **dict.fromkeys(_TIMES.split(), iso_time),
+    **dict.fromkeys(_TIMES.split(), printed_time),
     **dict.fromkeys(_MAY_BE_EMPTY.split(), text_or_null),
     "Cause.confidence": round_to_4,
     "Cause.values": measured_values,

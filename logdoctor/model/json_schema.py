@@ -20,7 +20,7 @@ from msgspec import Struct
 from logdoctor import model
 from logdoctor.model import json_form
 from logdoctor.model.json_form import Adapter, Key, keys_of
-from logdoctor.model.times import iso_time
+from logdoctor.model.times import printed_time
 
 Schema = dict[str, Any]
 
@@ -39,8 +39,9 @@ _DEFINITIONS: Mapping[str, Schema] = {
     },
     "time": {
         "type": ["string", "null"],
-        "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{3})?$",
-        "description": "ISO-8601 by the clock that printed the line, without a zone; null where none was printed",
+        "pattern": "^(([0-9]{4}-)?[0-9]{2}-[0-9]{2}T)?[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{3})?$",
+        "description": "ISO-8601 by the clock that printed the line, without a zone, and without a year or "
+        "date that the line does not print; null where none was printed",
     },
 }
 
@@ -168,7 +169,7 @@ def _or_null(schema: Schema) -> Schema:
 
 _ADAPTERS: Mapping[Adapter, Callable[[Schema], Schema]] = {
     dict: lambda _: {"type": "object", "additionalProperties": _STRING},
-    iso_time: lambda _: {"$ref": "#/$defs/time"},
+    printed_time: lambda _: {"$ref": "#/$defs/time"},
     json_form.measured_values: lambda _: {
         "type": "object",
         "additionalProperties": {"type": ["string", "number"]},

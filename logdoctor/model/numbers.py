@@ -26,6 +26,12 @@ def number(text: str | None) -> int | None:
     return int(text) if len(digits) <= MAX_DIGITS and digits.isascii() and digits.isdigit() else None
 
 
+def with_commas(text: str) -> str:
+    """Return ``20,000`` for 20000. A text that is no number stays."""
+    found = number(text)
+    return text if found is None else f"{found:,}"
+
+
 def hex_number(text: str) -> int | None:
     """Return the number that the hex digits ``text`` are, with or without ``0x``, else None."""
     return int(text, 16) if _HEX.fullmatch(text) else None

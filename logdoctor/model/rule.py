@@ -153,7 +153,7 @@ class Rule(Struct, frozen=True):
     near_misses: tuple[Example, ...] = ()
     path: str = ""
     evidence: str = ""
-    """Where the lines are documented, if no log showed them: the program, its file and version."""
+    """The program, file and version that print the lines, if no log showed them."""
     decisions: tuple[DecisionRow, ...] = ()
     """The decisions for a failure of this kind. The first whose condition holds counts.
 

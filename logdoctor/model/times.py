@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+DAY = 86400.0
+YEAR = 366 * DAY
+"""Smaller times come from stamps without a year, which are read as times of 1970."""
+
 
 def iso_time(seconds: float | None) -> str | None:
     """Return seconds since 1970 as ISO-8601 text without a zone.
@@ -18,3 +22,16 @@ def iso_time(seconds: float | None) -> str | None:
     except (OverflowError, ValueError):
         return None
     return moment.isoformat(timespec="milliseconds" if moment.microsecond >= 500 else "seconds")
+
+
+def has_year(seconds: float | None) -> bool:
+    """Return False for a time whose log line prints no year."""
+    return seconds is None or abs(seconds) >= YEAR
+
+
+def printed_time(seconds: float | None) -> str | None:
+    """Return the time as the line prints it: ``11-22T02:14:07`` without a year, ``02:14:07`` without a date."""
+    text = iso_time(seconds)
+    if text is None or seconds is None or has_year(seconds):
+        return text
+    return text.partition("T")[2] if seconds < DAY else text.partition("-")[2]

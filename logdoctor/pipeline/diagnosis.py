@@ -18,6 +18,7 @@ from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
+from logdoctor.logs.source_from_filename import slurm_job_of
 from logdoctor.matcher.matcher import JobScanner
 from logdoctor.model import (
     Cause,
@@ -44,6 +45,7 @@ from logdoctor.reasoning.lifecycle.attempts import MAX_FILES
 from logdoctor.reasoning.lifecycle.machine_records import MachineRecords
 from logdoctor.reasoning.lifecycle.spans import may_end_a_run
 from logdoctor.reasoning.verdict.decision import Unread, decide
+from logdoctor.reasoning.verdict.restart import SLURM
 from logdoctor.render.catalogue import catalogue
 
 Input = str | os.PathLike[str] | IO[bytes]
@@ -66,6 +68,7 @@ def diagnose(
     baseline: str | os.PathLike[str] | None = None,
     found: bool = False,
     follow_links: bool = False,
+    job_id: str | None = None,
 ) -> Diagnosis:
     """Diagnose one job from its logs.
 
@@ -78,13 +81,17 @@ def diagnose(
     ``context``: lines above and below each quoted line to read again and report.
     ``found``: a scan found the paths, so the user does not expect each of them to be a log.
     ``follow_links``: also read what links in a folder name outside of it.
+    ``job_id``: the id that the scheduler gave the job, which wins over an id in the logs.
 
     Unreadable inputs and faulty rules are listed in ``problems``. Raises `InputError` if nothing could be read at all.
     """
     pack = knowledge or gather(rule_folders(rules))
     job = replace(make_job(inputs, name), found=found, follow_links=follow_links)
+    if watch is not None:
+        watch(job.name, 0)  # the rules are loaded, the reading begins
     reader = JobReader(job, pack, bounds, watch)
     analysis = Analysis(reader, lang, hung=hung, model=Path(model) if model else None, baseline=baseline)
+    analysis.name_job(job_id)
     analysis.read_all()
     diagnosis = analysis.diagnosis()
     if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
@@ -124,6 +131,10 @@ class Analysis:
         self._observed = Observed(Reasoner(pack.rules, pack.scanned, pack.mechanism, hung=hung))
         self._complete = False
 
+    def name_job(self, job_id: str | None) -> None:
+        """Use ``job_id`` as the id of the job. It wins over an id in the logs."""
+        self._observed.reasoner.state.job_id = job_id
+
     def read_all(self) -> None:
         """Read all inputs of the job. Raises `InputError` if nothing could be read."""
         for record in self.reader:
@@ -158,6 +169,8 @@ class Analysis:
             listen=partial(listen, reader.excerpts.logs),
         )
         problems = (*pack.faults, *reader.problems)
+        if observed.scheduler:
+            diagnosis = replace(diagnosis, job=replace(diagnosis.job, scheduler=observed.scheduler))
         diagnosis = replace(diagnosis, coverage=coverage, problems=problems, made_by=pack.made_by)
         diagnosis = add_guess(diagnosis, observed.counter, pack, words, self.model)
         decision = decide(diagnosis, words, partial(_decisions_about, pack), hung=self.hung, unread=missing)
@@ -169,6 +182,8 @@ class Observed:
 
     def __init__(self, reasoner: Reasoner) -> None:
         self.reasoner, self.counter, self.machines = reasoner, FeatureCounter(), MachineRecords()
+        self.scheduler = ""
+        """The scheduler that the names of the files tell, if no line does."""
         self._first_failures: dict[str, Record] = {}
         """First failure of each file."""
 
@@ -183,8 +198,16 @@ class Observed:
         """Observe the records that wait, and those that the scan overlooked. No record may follow."""
         self._release(reader)
         self.reasoner.state.lives.line_counts = reader.lengths
+        self._read_file_names(reader)
         for record in _find_overlooked(reader, self.reasoner, self._first_failures):
             self._observe(record, reader)
+
+    def _read_file_names(self, reader: JobReader) -> None:
+        """Take the job id from the names of the files if no line tells it."""
+        state = self.reasoner.state
+        job = slurm_job_of(source.file for source in reader.coverage.inputs)
+        if state.job_id is None and job:
+            state.job_id, self.scheduler = job, SLURM
 
     def copy(self) -> Observed:
         """Return what was observed so far, to learn on its own."""

@@ -141,7 +141,7 @@ def add_new_templates(diagnosis: Diagnosis, excerpts: Excerpts, words: Catalogue
 
     Any other diagnosis is returned as it is. A ``baseline`` that cannot be read becomes a problem of the diagnosis.
     """
-    if diagnosis.verdict in CALM or any(c.by == "rule" for c in diagnosis.causes):
+    if (diagnosis.verdict in CALM and not baseline) or any(c.by == "rule" for c in diagnosis.causes):
         return diagnosis
     first_failure = diagnosis.job.first_failure.line if diagnosis.job.first_failure else None
     try:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, Progress, RankRow, Record
+from logdoctor.model.times import has_year
 from logdoctor.model.tools import Tools, tools_of
 from logdoctor.reasoning.dispatch import Dispatch, Handler
 from logdoctor.reasoning.identity.addresses import AddressBook, short_host
@@ -236,6 +237,7 @@ class JobState:
             clocks=tuple(c for c in self.clocks.offsets() if abs(c.ahead) > JITTER),
             started=started,
             ended=ended,
+            year_known=has_year(started),
         )
 
 

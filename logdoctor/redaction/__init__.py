@@ -1,6 +1,6 @@
 """Redaction of a diagnosis for strangers.
 
-Secrets are removed. Hosts, addresses, users and e-mail addresses get pseudonyms. The same host is ``host-1`` in every
+Secrets are removed. Hosts, addresses, users and e-mail addresses get pseudonyms. The same host is ``<host-a>`` in every
 sentence, line, table and file name, so that the report stays readable. Numbers of collectives, hashes, ids of
 communicators, versions and module paths stay.
 """
@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from logdoctor.model import Comparison, Diagnosis, Difference, JobSummary, Redacted
+from logdoctor.model import Comparison, Diagnosis, Difference, JobSummary, Redacted, Step
 from logdoctor.redaction.addresses import find_addresses
 from logdoctor.redaction.assignments import find_assignments
 from logdoctor.redaction.hosts import KnownHosts, find_hosts_by_context, find_hosts_by_shape, is_distinct
@@ -62,7 +62,7 @@ def redact(content: Content) -> Redaction[Content]:
 
 
 def _count(key: Iterable[str]) -> Redacted:
-    kinds = Counter(pseudonym.partition("-")[0] for pseudonym in key)
+    kinds = Counter(pseudonym[1:].partition("-")[0] for pseudonym in key)
     return Redacted(on=True, hosts=kinds["host"], users=kinds["user"], addresses=kinds["ip"])
 
 
@@ -117,7 +117,14 @@ class _Redactor:
         if isinstance(part, Difference) and part.topic == "environment":
             good, bad = (self._redact_value(part.name, value) for value in (part.good, part.bad))
             return replace(part, good=good, bad=bad)
+        if isinstance(part, Step):
+            return self._redact_step(part)
         return self._redact_fields(part) if isinstance(part, Struct) else part
+
+    def _redact_step(self, step: Step) -> Step:
+        """Redact a step. Commands that hold a name are left out, because they could not be run any more."""
+        real = all(self.redact_text(command) == command for command in step.commands)
+        return Step(self.redact_text(step.text), step.commands if real else ())
 
     def _redact_fields(self, part: Any, *apart: str) -> Any:
         """Redact the fields of ``part`` except those in ``apart``."""

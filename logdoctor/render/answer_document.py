@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from logdoctor.model import CALM, Cause, Diagnosis, Evidence, JobSummary, Owner, Step
+from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Owner, Step
 from logdoctor.model.escape import escape_all
 from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.document import Document, LogLine, Section, Task
-from logdoctor.render.entity_names import process_name, rank_count, suspect_name
+from logdoctor.render.entity_names import process_name, rank_count, rank_names, suspect_name
 from logdoctor.render.phrases import (
     CERTAIN,
     clock_time,
@@ -82,7 +82,7 @@ def _identity(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
     cause, job = diagnosis.answer, diagnosis.job
     if cause:
         yield cause.signature
-        yield process_name(cause.culprit, words)
+        yield _with_ranks(process_name(cause.culprit, words), cause.culprit, diagnosis, words)
         yield words("confidence", value=f"{cause.confidence:.2f}")
         yield words("by.classifier") if cause.by == "classifier" else ""
         yield words("rule.own", file=cause.rule_origin) if cause.rule_origin else ""
@@ -95,9 +95,25 @@ def _identity(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
         if diagnosis.suspects:
             yield words("suspect.short", who=suspect_name(diagnosis.suspects[0], words))
             yield words("confidence", value=f"{diagnosis.suspects[0].confidence:.2f}")
+        elif diagnosis.verdict == "unknown" and job.first_death and job.first_death.rank is not None:
+            yield words("first.ended", who=_place(job.first_death, words))
         elif diagnosis.verdict == "no-end-seen" and job.last_progress:
             line = job.last_progress.evidence
             yield words("last.step", where=words("joint").join(filter(None, (location(line), clock_time(line.time)))))
+
+
+def _with_ranks(name: str, culprit: Culprit, diagnosis: Diagnosis, words: Catalogue) -> str:
+    """Return the name of a host with the ranks that ran on it: "gpu-c04 (ranks 24-31)"."""
+    ranks = [row.rank for row in diagnosis.job.rank_table if row.host in culprit.hosts]
+    if culprit.ranks or not ranks:
+        return name
+    return words("named", title=name, who=rank_names(ranks, words))
+
+
+def _place(evidence: Evidence, words: Catalogue) -> str:
+    """Return "rank 3 on gpu-a02"."""
+    ranks = (evidence.rank,) if evidence.rank is not None else ()
+    return process_name(Culprit(ranks, (evidence.host,) if evidence.host else ()), words)
 
 
 def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
@@ -160,9 +176,10 @@ def _progress_sentence(diagnosis: Diagnosis, words: Catalogue) -> str:
 
 
 def _proof(cause: Cause, job: JobSummary) -> Iterator[Evidence]:
-    """Yield the evidence without the line of the last progress, because a sentence names it."""
+    """Yield the evidence, the line of the last progress at the end, because a sentence names it."""
     progress = location(job.last_progress.evidence) if job.last_progress else ""
-    return (proof for n, proof in enumerate(cause.evidence) if n == 0 or location(proof) != progress)
+    yield from cause.evidence[:1]
+    yield from sorted(cause.evidence[1:], key=lambda proof: location(proof) == progress)
 
 
 def log_lines(evidence: Iterable[Evidence]) -> Iterator[LogLine]:
@@ -235,9 +252,6 @@ def _notice(diagnosis: Diagnosis, words: Catalogue) -> str:
     redacted = diagnosis.redaction
     if not redacted.on:
         return ""
-    counts = (
-        words.count("hostcount", redacted.hosts),
-        words.count("usercount", redacted.users),
-        words.count("addresscount", redacted.addresses),
-    )
-    return words("redacted", counts=words("joint").join(counts))
+    numbers = {"hostcount": redacted.hosts, "usercount": redacted.users, "addresscount": redacted.addresses}
+    counts = [words.count(key, number) for key, number in numbers.items() if number]
+    return words("redacted", counts=words("joint").join(counts)) if counts else ""

@@ -29,6 +29,8 @@ def sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
         yield _detail("references", words, cause.references)
     for other in others:
         yield Section("fault", words("fault", signature=other.signature), tuple(_fault(other)), detail=True)
+    if calm and diagnosis.novel:  # the user asked what a good run did not print
+        yield Section("seen.new", words("seen.new"), tuple(log_line(novel.evidence) for novel in diagnosis.novel))
     if not calm:
         seen = alternatives(diagnosis) if cause else diagnosis.causes
         yield _detail("instead", words, (block for guess in seen for block in _guess(guess, words)))

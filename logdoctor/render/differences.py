@@ -78,6 +78,6 @@ def _json(comparison: Comparison, _: Catalogue) -> Iterator[str]:
 
 
 Format = Callable[[Comparison, Catalogue], Iterator[str]]
-FORMATS: Mapping[str, Format] = MappingProxyType({"terminal": _terminal, "markdown": _markdown, "json": _json})
+FORMATS: Mapping[str, Format] = MappingProxyType({"text": _terminal, "markdown": _markdown, "json": _json})
 SHARED = frozenset({"markdown"})
 """Formats that strangers read."""

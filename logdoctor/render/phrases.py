@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from logdoctor.model import Diagnosis, Evidence, Line, Progress
+from logdoctor.model.numbers import with_commas
 from logdoctor.model.times import iso_time
 from logdoctor.render.catalogue import Catalogue
 
 LIKELY, CERTAIN = 0.6, 0.9
 """Confidence from which an answer is probable, and certain."""
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
-_SENTENCE_END = re.compile(r"(?<=[^.]{4}[.!?])[ \n]+(?=[A-Z0-9\"'`(])|(?<=[。！？])")
+_SENTENCE_END = re.compile(r"(?<=[\w)\]\"'`%][\w)\]\"'`%][.!?])[ \n]+(?=[A-Z0-9\"'`(])|(?<=[。！？])")
 _OF = re.compile(r"(\d+)\s*/\s*(\d+)")
 _YEAR = 366 * 86_400
 """Times of the first year are those of lines without a year."""
@@ -49,8 +50,8 @@ def is_link(reference: str) -> bool:
 
 def progress_phrase(progress: Progress, words: Catalogue) -> str:
     """Return "step 4,210 of 20,000"."""
-    value = _OF.sub(lambda m: words("of", n=f"{int(m[1]):,}", all=f"{int(m[2]):,}"), progress.value)
-    value = re.sub(r"^\d{4,15}$", lambda m: f"{int(m[0]):,}", value)
+    of = _OF.fullmatch(progress.value)
+    value = words("of", n=with_commas(of[1]), all=with_commas(of[2])) if of else with_commas(progress.value)
     return words("progress.last", unit=progress.unit, value=value).strip()
 
 

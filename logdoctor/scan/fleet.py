@@ -42,7 +42,7 @@ class Tally(Struct):
     hours: float = 0.0
     timed_jobs: int = 0
     title: str = ""
-    action: str = ""
+    decision: str = ""
     signature: str = ""
     first: float | None = None
     last: float | None = None
@@ -64,7 +64,7 @@ class Tally(Struct):
         self.first = ended if self.first is None else min(self.first, ended)
         self.last = ended if self.last is None else max(self.last, ended)
         self.hosts.update(record.hosts)
-        self.title, self.action = self.title or record.title, self.action or record.action
+        self.title, self.decision = self.title or record.title, self.decision or record.decision
         self.signature = self.signature or record.signature
         if record.proof and not self.proof:
             self.proof_position = f"{record.proof_file}:{record.proof_line}"

@@ -137,7 +137,7 @@ def read_state(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
 def _is_good(state: str) -> bool:
     """Return True if a job in this state needs no action."""
     entry = catalogue("slurm-state").find(state)
-    return entry is not None and entry.decision == "none"
+    return entry is not None and entry.decision == "do-nothing"
 
 
 def _full_state(state: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.codes import explain
 from logdoctor.model import Finding, Value
+from logdoctor.model.numbers import with_commas
 from logdoctor.reasoning.findings.culprit_details import culprit_of
 from logdoctor.reasoning.findings.wording import compress, is_known
 from logdoctor.reasoning.job_state import JobState
@@ -89,13 +90,8 @@ def _of_job(name: str, state: JobState) -> Value:
         return state.job_id or ()
     if name in ("last_step", "total"):
         step, _, total = (progress.value if (progress := state.last_progress()) else "").partition("/")
-        return _with_commas(step if name == "last_step" else total)
+        return with_commas(step if name == "last_step" else total)
     checkpoint = state.last_checkpoint()
     if checkpoint is None:
         return ()
-    return checkpoint.path if name == "checkpoint" else _with_commas(str(checkpoint.step or ""))
-
-
-def _with_commas(number: str) -> str:
-    """Return ``20,000`` for ``20000``."""
-    return f"{int(number):,}" if number.isdecimal() and len(number) < 16 else number
+    return checkpoint.path if name == "checkpoint" else with_commas(str(checkpoint.step or ""))

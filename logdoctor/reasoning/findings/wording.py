@@ -230,8 +230,14 @@ def _cut_end(text: str) -> str:
 
 
 def _cut_middle(text: str, longest: int) -> str:
+    """Cut ``text`` in its middle, a sentence between its words."""
     if len(text) <= longest:
         return text
+    if " " in text:
+        room = longest - 3
+        head = text[: room * 2 // 3].rpartition(" ")[0] or text[: room * 2 // 3]
+        tail = text[-(room - len(head)) :].partition(" ")[2]
+        return f"{head} … {tail}".rstrip()
     end = (longest - 1) // 2
     return f"{text[: longest - 1 - end].rstrip()}…{text[-end:].lstrip()}"
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from logdoctor.model import WITH_CAUSE, Action, Cause, Decision, DecisionRow, Diagnosis, Do, Run
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.reasoning.verdict.decision_texts import Choice, headline_of, reason_of, sentence_of
+from logdoctor.reasoning.verdict.decision_texts import Choice, changes_of, headline_of, reason_of, sentence_of
 from logdoctor.reasoning.verdict.lasting_errors import find_lasting_error
 from logdoctor.reasoning.verdict.restart import restart_steps
 from logdoctor.reasoning.verdict.work_done import did_work, is_further
@@ -80,6 +80,7 @@ def decide(
         headline=headline_of(choice, diagnosis, words),
         sentence=sentence_of(choice, diagnosis, words),
         hosts=choice.hosts if choice.do == "requeue-without-host" else (),
+        changes=changes_of(choice),
         checkpoint=diagnosis.job.last_checkpoint if choice.do in AGAIN else None,
         attempts_left=1 if choice.do in AGAIN else 0,
         collect=diagnosis.decision.collect,

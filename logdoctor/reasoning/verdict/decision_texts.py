@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from logdoctor.model import Cause, Diagnosis, Do, Progress
+from logdoctor.model import Cause, Change, Diagnosis, Do, Progress
 from logdoctor.model.catalogue import Catalogue
 
 BY_OWNER: Mapping[str, str] = {
@@ -48,6 +48,8 @@ def headline_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
         case "requeue":
             step = restart_step(diagnosis)
             return words("head.requeue") if step is None else words("head.requeue.step", step=f"{step:,}")
+        case "resubmit-with-changes" if "=" in choice.what:
+            return words("head.change.setting", setting=choice.what)
         case "resubmit-with-changes":
             return words(f"head.change.{choice.what}" if choice.what else "head.change")
         case "fix-first":
@@ -84,6 +86,12 @@ def reason_of(choice: Choice, cause: Cause, words: Catalogue) -> str:
         before=_format_progress(choice.before, words),
         now=_format_progress(choice.now, words),
     )
+
+
+def changes_of(choice: Choice) -> tuple[Change, ...]:
+    """Return the setting to change, if the table of decisions names its value."""
+    name, equals, value = choice.what.partition("=")
+    return (Change(name, "", value),) if equals and choice.do == "resubmit-with-changes" else ()
 
 
 def restart_step(diagnosis: Diagnosis) -> int | None:

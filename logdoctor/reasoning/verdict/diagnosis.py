@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Record, Refutation, SymptomSeen
+from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Line, Record, Refutation, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
@@ -118,7 +118,17 @@ def _quote(records: Iterable[Record], state: JobState, words: Catalogue, limit: 
         if len(lines) < limit:
             evidence = state.evidence(with_whole_sentence(record), explain_codes(record, words.lang))
             lines.setdefault(_position(evidence), evidence)
+            if frame := _frame_line(record):
+                lines.setdefault((frame.file, frame.number), state.evidence(replace(record, line=frame)))
     return tuple(lines.values())
+
+
+def _frame_line(record: Record) -> Line | None:
+    """Return the line of the traceback that names the user's own frame, else the innermost one."""
+    frame = record.fields.get("own_frame") or record.fields.get("where") or ""
+    file, _, number = str(frame).partition(" ")[0].rpartition(":")
+    place = f'{file}", line {number}'
+    return next((line for line in record.lines if file and place in line.text), None)
 
 
 def _without_repeats(records: Iterable[Record], state: JobState) -> Iterator[Record]:

@@ -28,7 +28,8 @@ def collect_for_cause(state: JobState, first_failure: Record | None, words: Cata
     """
     fitting = [words(f"collect.{name}") for name in FORMATS if name in state.formats and not _is_given(name, state)]
     scheduler = [] if _is_given("slurm", state) else _ask_scheduler(state, words)
-    machine = [words(f"collect.{name}") for name in ("kernel", "stacks") if not _is_given(name, state)]
+    living = ("kernel",) if state.named_ends.first_death else ("kernel", "stacks")
+    machine = [words(f"collect.{name}") for name in living if not _is_given(name, state)]
     return (*_begin_with(state, first_failure, words), *fitting, *scheduler, *machine)
 
 
@@ -42,8 +43,9 @@ def _is_given(name: str, state: JobState) -> bool:
 
 
 def collect_for_end(state: JobState, words: Catalogue) -> tuple[str, ...]:
-    """Return what to collect if no end is seen."""
-    return (*_ask_scheduler(state, words), words("collect.hung"), words("collect.end"))
+    """Return what to collect if no end is seen. The decision has the command for a job of which the id is known."""
+    scheduler = [] if state.job_id else _ask_scheduler(state, words)
+    return (*scheduler, words("collect.hung"), words("collect.end"))
 
 
 def _ask_scheduler(state: JobState, words: Catalogue) -> list[str]:

@@ -38,7 +38,9 @@ WRONG_VALUES = ("KeyError", "IndexError", "ValueError", "UnicodeDecodeError", "J
 WITH_FRAME: tuple[Who, ...] = ("your code", "your data")
 """Owners to whom a frame of their own code is shown. A setting is seldom made where it fails."""
 CRASHES = ("process crashes",)
-"""Failure classes whose traceback is that of the parent, which only waits for the process."""
+"""Failure classes whose traceback is that of the parent, which only waits for the process.
+
+A dump of the threads is of the process itself."""
 NATIVE_SOURCES = (".pyx", ".pxi", ".c", ".cpp")
 """Suffixes of sources that a traceback shows and that are compiled into a library."""
 
@@ -56,7 +58,8 @@ def owner_of(finding: Finding, values: Mapping[str, Scalar], words: Catalogue) -
         who, why = whos[1 if only_library else 0], words("owner.why.kind", signature=finding.rule.signature)
     if who == "not-told":
         return Owner()
-    if who not in WITH_FRAME or finding.rule.failure_class in CRASHES:
+    of_parent = finding.rule.failure_class in CRASHES and "threads" not in traced.fields
+    if who not in WITH_FRAME or of_parent:
         return Owner(who, package=_package(record), why=why)
     return Owner(who, _own_frame(traced), str(traced.fields.get("own_code", "")), _package(traced), why)
 

@@ -144,14 +144,17 @@ class _Layout(Struct, frozen=True):
             yield from (" " * margin + line for line in lines)
 
     def proof(self, proof: LogLine, room: int) -> Lines:
-        """Yield a log line. The reason why it matters follows on its last line if it fits, or else below."""
+        """Yield a log line. The reason why it matters follows on its last line, or else below.
+
+        The first screen leaves out a reason that needs more than one line.
+        """
         lines = wrap_shortened(proof.text, room, self.room.proof_lines)
         gap = room - text_width(lines[-1]) - text_width(proof.why)
         if proof.why and gap >= 2:
             lines[-1] += " " * gap + self.dim(proof.why)
         yield from lines
-        if proof.why and gap < 2:
-            why = wrap_shortened(proof.why, room - 2, 1 if self.room != ROOMY else 9)
+        why = wrap(proof.why, room - 2)
+        if proof.why and gap < 2 and (len(why) == 1 or self.room == ROOMY):
             yield from (f"  {self.dim(line)}" for line in why)
 
     # ── tables ──────────────────────────────────────────────────────────────────────────────────────────────────

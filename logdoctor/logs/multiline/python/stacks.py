@@ -16,7 +16,7 @@ from itertools import chain
 import regex
 from msgspec import Struct, field
 
-from logdoctor.logs.multiline.python.paths import short_path
+from logdoctor.logs.multiline.python.paths import is_library, short_path
 from logdoctor.logs.multiline.python.reading import MAX_FRAMES
 from logdoctor.logs.multiline.stack_headlines import headline_fields, is_headline
 from logdoctor.logs.record_pattern import Message, Multiline
@@ -57,8 +57,9 @@ class Stacks(Struct):
     """
 
     threads: int = 0
-    chosen: list[tuple[str, str]] = field(default_factory=list)
-    latest: list[tuple[str, str]] = field(default_factory=list)
+    chosen: list[tuple[str, str, bool]] = field(default_factory=list)
+    """Frames, the innermost first: file and function, place, and whether they are of the user's own code."""
+    latest: list[tuple[str, str, bool]] = field(default_factory=list)
     wanted: bool = False
     taken: list[int] = field(default_factory=list)
     process_fields: dict[str, Value] = field(default_factory=dict)
@@ -76,20 +77,24 @@ class Stacks(Struct):
     def add(self, path: str, line: str, function: str) -> None:
         """Add a frame to the thread begun last."""
         short = short_path(path)
-        self.latest.append((f"{short}:{function}", f"{short.rpartition('/')[2]}:{line} in {function}"))
+        place = f"{short.rpartition('/')[2]}:{line} in {function}"
+        self.latest.append((f"{short}:{function}", place, not is_library(path)))
 
     def fields(self, max_frames: int = MAX_FRAMES) -> dict[str, Value]:
-        """Return ``threads``, ``where``, ``frames``, ``thread_id`` and ``pid``, as far as printed."""
+        """Return ``threads``, ``where``, ``frames``, ``own_frame``, ``thread_id`` and ``pid``, as far as printed."""
         if not self.chosen:  # a crashed native thread has no Python frames; the main thread is printed last
             self.chosen = self.latest
-        names = " > ".join(name for name, _ in reversed(self.chosen[:max_frames]))
+        own = next((place for _, place, is_own in self.chosen if is_own), "")
+        names = " > ".join(name for name, *_ in reversed(self.chosen[:max_frames]))
         values: dict[str, Value] = {"threads": self.threads, **self.process_fields}
         if self.thread:
             values["thread_id"] = self.thread
             pid = number(self.thread)
             if pid is not None and self.wanted and len(self.thread) < MAX_PID:
                 values.setdefault("pid", pid)  # on Linux the main thread has the number of the process
-        return values | ({"where": self.chosen[0][1], "frames": names} if self.chosen else {})
+        if not self.chosen:
+            return values
+        return values | {"where": self.chosen[0][1], "frames": names} | ({"own_frame": own} if own else {})
 
 
 def read_threads(head: Message, head_fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:

@@ -1,0 +1,63 @@
+"""The page of a signature or a rule: what it means, the decision, the steps, how it looks, and its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from logdoctor.codes.search import squash
+from logdoctor.codes.table import labels
+from logdoctor.model import DecisionRow, Rule
+from logdoctor.model.tools import TOOLS
+
+MOST_LINES = 3
+
+
+def find_rules(query: str, rules: Sequence[Rule]) -> list[Rule]:
+    """Return the rules of the signature ``query``, the plainest first, or the one rule of this id."""
+    wanted = squash(query)
+    of_signature = [rule for rule in rules if squash(rule.signature) == wanted and rule.role != "benign"]
+    if of_signature:
+        return sorted(of_signature, key=lambda rule: (rule.id != rule.signature, rule.id))
+    return [rule for rule in rules if squash(rule.id) == wanted]
+
+
+def rule_rows(query: str, rules: Sequence[Rule], lang: str, *, full: bool) -> Iterator[tuple[str, str]]:
+    """Yield pairs of a label and a text. The first pair is the name and the title."""
+    from logdoctor.reasoning.findings.wording import OPEN, fill_forms, fill_title
+
+    rule, label = rules[0], labels(lang)
+    words = rule.say(lang)
+    name = rule.signature if squash(query) == squash(rule.signature) else rule.id
+    yield name, fill_title(words.title, {})
+    yield label["meaning"], fill_forms(words.cause, {})
+    yield label["decision"], decision_text(rule.decisions, lang)
+    for number, step in enumerate(words.remedy, 1):
+        tools = ", ".join(name for key, names in step.when if key in TOOLS for name in names)
+        text = f"{tools}: {fill_forms(step.do, {})}" if tools else fill_forms(step.do, {})
+        yield label["steps"] if number == 1 else "", f"{number}. {text}"
+        yield from (("", f"   $ {command}") for command in step.run if not OPEN.search(command))
+    lines = [line for line in rule.examples[0].log.splitlines() if line.strip()] if rule.examples else []
+    for number, line in enumerate(lines[:MOST_LINES]):
+        yield "" if number else label["looks"], line.strip()
+    yield label["rules"], ", ".join(each.id for each in rules)
+    for number, reference in enumerate(rule.references if full else ()):
+        yield "" if number else label["read"], reference
+
+
+def decision_text(rows: Sequence[DecisionRow], lang: str) -> str:
+    """Return the decision for each condition: ``if a step was done, requeue …; else investigate …``."""
+    label = labels(lang)
+    texts: list[str] = []
+    for row in rows:
+        when = (
+            label.get(f"when.{row.when}")
+            or label["when.value"].format(value=row.when.replace("=", " = ").replace(",", " | "))
+            if row.when
+            else ""
+        )
+        if not when and texts:
+            when = label["else"]
+        texts.append(f"{when}, {label[row.do]}" if when else label[row.do])
+        if not row.when:
+            break
+    return "; ".join(texts) or label["investigate"]
