@@ -127,13 +127,16 @@ def test_decision_in_a_rule_file_wins_over_the_table(tmp_path):
     assert load([tmp_path]).rules[0].decisions == (DecisionRow("", "fix-first"),)
 
 
+LONG_TITLE = f"title: The licence server is gone{' for good' * 6}"
+
+
 @pytest.mark.parametrize(
     ("code", "old", "new"),
     [
         ("old-slot", "cause: ['The licence", "cause: ['The {server?named|unnamed} licence"),
         ("old-slot", "cause: ['The licence", "cause: ['{server|The} licence"),
         ("last-form", "'Start it again'", "'Start {job} again'"),
-        ("long-title", "A licence server is gone]", f"A licence server is gone{' for good' * 6}]"),
+        ("long-title", "title: ['The licence server {server} is gone', A licence server is gone]", LONG_TITLE),
         ("long-cause", "cause: ['The", f"cause: ['The {'very ' * 25}"),
         ("long-remedy", "'Start it again'", f"'Start {'it ' * 60}'"),
         ("placeholder", "'Start it again'", "{do: Look, run: 'sacct -j JOB'}"),
