@@ -56,3 +56,52 @@ def test_order_from_outside_is_nobodys(culprit_of):
         "slurmstepd: error: *** STEP 77120.0 ON trn03 CANCELLED AT 2025-03-04T11:50:15 DUE TO TIME LIMIT ***"
     )
     assert (culprit.scope, culprit.why, culprit.hosts) == ("nobody", "ordered", ())
+
+
+USAGE = ["usage: fit.py [-h] [--lr LR]", "fit.py: error: unrecognized arguments: --rate 0.1"]
+
+
+def summary(*entries):
+    """Return a failure summary of torchrun with ranks and exit codes, the root cause first."""
+    lines = [f"  rank      : {r} (local_rank: {r})\n  exitcode  : {code} (pid: 7{r})" for r, code in entries]
+    return [
+        "=" * 20,
+        "fit.py FAILED",
+        "-" * 20,
+        "Failures:",
+        "[1]:",
+        *lines[1:],
+        "-" * 20,
+        "Root Cause:",
+        "[0]:",
+        lines[0],
+        "=" * 20,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([*USAGE, *USAGE, *summary((0, 2), (1, 2))], ("all", (0, 1))),
+        ([*USAGE, *summary((0, 2), (1, 2))], ("one", (0,))),
+        ([*USAGE, *USAGE, *summary((0, 2), (1, -15))], ("one", (0,))),
+    ],
+    ids=["both raise it", "it is printed once", "the other was ended"],
+)
+def test_rank_that_the_launcher_names_is_not_set_apart_from_those_that_ended_alike(culprit_of, lines, expected):
+    culprit = culprit_of(*lines)
+    assert (culprit.scope, culprit.ranks) == expected
+
+
+def test_title_names_all_ranks_that_reached_a_limit(knowledge):
+    log = "".join(f"[rank{rank}]: OSError: [Errno 24] Too many open files\n" for rank in (1, 0))
+    title = diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].title
+    assert "ranks 0-1" in title
+
+
+def test_all_members_on_one_gpu_are_told(knowledge):
+    line = (
+        "gx:3310:3502 [0] init.cc:871 NCCL WARN Duplicate GPU detected : rank {} and rank 0 both on CUDA device f000\n"
+    )
+    log = "".join(line.format(rank) for rank in (3, 7))
+    assert "0,3,7" in diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].summary

@@ -331,6 +331,16 @@ def test_reason_is_in_the_language_of_the_report():
     assert "没有进展" in decided(cause("retry"), run(LOST), run(LOST, told=True), lang="zh").because
 
 
+@pytest.mark.parametrize(("lids", "do"), [((7, 7), "investigate"), ((7, 8), "requeue-without-host")])
+def test_host_whose_processes_fail_towards_one_peer_is_not_left_out(lids, do, knowledge):
+    lines = [
+        f"[gx1:{pid}:0:{pid}] ib_mlx5_log.c:139  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)\n"
+        f"[gx1:{pid}:0:{pid}] ib_mlx5_log.c:139  DCI QP 0xa9f wqe[0]: SEND s-e [rqpn 0xa66 rlid {lid}] [inl len 18]\n"
+        for pid, lid in zip((51, 52), lids, strict=True)
+    ]
+    assert diagnose_log("".join(lines), knowledge).decision.do == do
+
+
 def test_setting_in_the_table_of_decisions_is_a_change_that_a_program_may_make():
     rows = (DecisionRow("", "resubmit-with-changes", "NCCL_NVLS_ENABLE=0"),)
     decision = decide(OUT_OF_MEMORY, catalogue("en"), lambda _: rows)

@@ -111,7 +111,7 @@ def test_the_oom_killer_in_a_cgroup_names_process_cgroup_and_constraint():
     assert usage.fields["limit_kb"] == 67108864
     assert (chosen.fields["pid"], chosen.fields["constraint"]) == (51702, "CONSTRAINT_MEMCG")
     assert chosen.fields["cgroup"].endswith("/task_3")
-    assert (killed.kind, killed.level, killed.fields["anon_rss_kb"]) == ("kernel.oom_kill", "fatal", 60129004)
+    assert (killed.kind, killed.level, killed.fields["rss_kb"]) == ("kernel.oom_kill", "fatal", 60129004)
     assert reaped.level == "error"
 
 
@@ -178,3 +178,13 @@ def test_only_errors_of_the_log_files_of_fabric_manager_and_imex_are_read():
     line = "[Sep 18 2026 06:40:3%d] [%s] [tid 77] no address of this node is in the list\n"
     record = read_record(records("gpu_tools"), line % (1, "INFO") + line % (2, "ERROR"))
     assert (record.kind, record.text) == ("gpu.fabric_log", "no address of this node is in the list")
+
+
+def test_kill_tells_whose_limit_it_was():
+    report = (
+        "oom-kill:constraint={},nodemask=(null),cpuset=/,mems_allowed=0,{}task_memcg=/job/step,task=python,pid=7,uid=0"
+    )
+    of_group = read_record(records("kernel"), report.format("CONSTRAINT_MEMCG", "oom_memcg=/job,")).fields
+    of_node = read_record(records("kernel"), report.format("CONSTRAINT_NONE", "global_oom,")).fields
+    assert (of_group.get("memcg"), of_group.get("whole_node")) == ("/job", None)
+    assert (of_node.get("memcg"), of_node.get("whole_node")) == (None, "global_oom")

@@ -36,7 +36,7 @@ def test_api_calls_make_no_events():
 
 def test_the_end_of_a_communicator_is_information():
     record = read_record(HEAD + "NCCL INFO comm 0x55a0 rank 3 nranks 16 cudaDev 3 busId 1a000 - Abort COMPLETE")
-    assert (record.kind, record.level, record.fields["how"]) == ("nccl.comm_end", "info", "Abort")
+    assert (record.kind, record.level, record.fields["how"]) == ("nccl.comm_closed", "info", "Abort")
 
 
 def test_the_report_of_ras_names_communicator_and_rank():
@@ -180,3 +180,16 @@ def test_the_error_check_of_legate_ends_the_program():
         "Internal NCCL failure with error unhandled system error in file /build/comm_nccl.cu at line 71"
     )
     assert (record.kind, record.level, record.fields["line"]) == ("nccl_tests.failure", "fatal", 71)
+
+
+def test_ranks_ahead_are_told_if_ras_lists_them():
+    report = (
+        "#0-0 (9f3c55aa01b2c3d4) MISMATCH\n"
+        "  Communicator ranks have different AllGather operation counts\n"
+        "  7 ranks have launched up to operation 90\n"
+        "  1 ranks have launched up to operation 91\n"
+        "  Rank 4 -- GPU 4 managed by process 994 on node 10.9.1.7\n"
+    )
+    fields = parse_text(report)[0].fields
+    assert "odd" not in fields
+    assert (fields["ahead"], fields["ahead_hosts"], fields["fewest"], fields["most"]) == ((4,), ("10.9.1.7",), 90, 91)

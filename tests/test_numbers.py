@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import logdoctor
-from logdoctor.model.numbers import MAX_DIGITS, code_number, hex_number, number, number_fields, numbers_in
+from logdoctor.model.numbers import MAX_DIGITS, code_number, format_size, hex_number, number, number_fields, numbers_in
 
 PACKAGE = Path(logdoctor.__file__).parent
 ROOMS = ("codes", "inputs", "logs", "pipeline", "reasoning", "redaction", "render", "ruleset", "scan")
@@ -119,3 +119,8 @@ def test_task_that_is_no_rank_is_no_culprit(task, knowledge):
     log = f"srun: error: cn-1: task {task}: Segmentation fault (core dumped)\n"
     diagnosis = logdoctor.diagnose(io.BytesIO(log.encode()), knowledge=knowledge)
     assert (diagnosis.causes[0].culprit.ranks, diagnosis.causes[0].culprit.hosts) == ((), ("cn-1",))
+
+
+@pytest.mark.parametrize(("size", "text"), [(12, "12 B"), (943718400, "900 MiB"), (104261451776, "97.1 GiB")])
+def test_size_is_told_for_people(size, text):
+    assert format_size(size) == text

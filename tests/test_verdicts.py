@@ -173,3 +173,9 @@ def test_a_healthy_log_that_is_cut_is_never_failed_and_finished_only_with_its_en
 def _is_at_the_end(line: Line) -> bool:
     """Return whether the line stands in the last fifth of its file."""
     return line.number >= 0.8 * len(lines_of(Path(line.file)))
+
+
+def test_boot_of_a_machine_is_no_sign_of_life_of_a_job(knowledge):
+    boot = ["[    0.000000] Linux version 6.2.0-37-generic (builder@gx07)"]
+    devices = [f"[    1.{n:06}] pci 0000:d7:00.0: BAR {n}: assigned [mem 0xc0100000-0xc0101fff]" for n in range(60)]
+    assert diagnose_log("\n".join([*boot, *devices]) + "\n", knowledge).verdict == "nothing-to-judge"

@@ -58,3 +58,11 @@ def number_fields(texts: Mapping[str, str | None]) -> dict[str, int]:
 def numbers_in(text: str) -> list[int]:
     """Return all numbers in ``text``, without signs."""
     return [found for digits in _DIGITS.findall(text) if (found := number(digits)) is not None]
+
+
+def format_size(size: int) -> str:
+    """Return a number of bytes for people, for example ``97.1 GiB``."""
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= scale:
+            return f"{size / scale:.1f}".removesuffix(".0") + f" {unit}"
+    return f"{size} B"

@@ -15,6 +15,7 @@ Mark = Literal[
     "busy",  # a phase of other work began or goes on: load, save, compile
     "waits",  # a process waited for others until its limit
     "ends well",
+    "closes",  # a library ended its part of a process in order, as at the end of a program
     "is ended",  # somebody ends the job or a process, so kills that are reported later are consequences
     "fails",  # a process ended, and by itself
     "gives up",  # a process ends itself because of its peers: a consequence, not a cause

@@ -146,7 +146,7 @@ class Reasoner:
             hung=self.hung,
             read_in_part=read_in_part,
             survived=bool(failures),
-            has_heartbeat=lambda: bool(listen().beats),
+            has_heartbeat=lambda: not all(map(state.lives.is_machine_log, listen().beats)),
         )
         verdict, known_by = verdict_of(facts)
         summary = self._summary(analysis, ranking, ignored, failures, verdict, truncated=read_in_part)

@@ -43,6 +43,7 @@ class Summary(Struct):
 
     root: dict[str, str] = field(default_factory=dict)
     ranks: list[int] = field(default_factory=list)
+    entries: list[dict[str, str]] = field(default_factory=list)
     entry: dict[str, str] = field(default_factory=dict)
     in_root: bool = False
     key: str = ""
@@ -55,6 +56,7 @@ class Summary(Struct):
 
     def start(self) -> None:
         self.entry, self.key = {}, ""
+        self.entries.append(self.entry)
         self.count += 1
         if self.in_root and not self.root:
             self.root = self.entry
@@ -170,6 +172,11 @@ def _summary(head: Message, summary: Summary) -> Multiline:
     others = tuple(rank for rank in summary.ranks if rank != fields.get("rank"))
     if others and summary.root:
         fields["other_ranks"] = others
+    alike = [entry for entry in summary.entries if _exit_code(entry) == fields.get("exit_code", "")]
+    if len(alike) > 1:
+        matches = (_RANK.match(entry.get("rank", "")) for entry in alike)
+        ranks = (number(match[1]) for match in matches if match)
+        fields["alike_ranks"] = tuple(sorted(rank for rank in ranks if rank is not None and rank >= 0))
     return Multiline("\n".join(lines), fields, tuple(summary.taken), evidence)
 
 
@@ -186,9 +193,9 @@ def root_fields(root: Mapping[str, str]) -> dict[str, Value]:
         fields |= number_fields({"pid": exit_match[2]})
     trace = root.get("traceback") or root.get("msg") or ""
     signal_match = _SIGNAL.search(trace)
-    code = number(exit_match[1] if exit_match else None)
+    code = _exit_code(root)
     if code is not None:
-        fields["exit_code"] = posix_exit_code(code)
+        fields["exit_code"] = code
     if signal_match:
         fields |= number_fields({"signal": signal_match[1]})
     elif code is not None and code < 0:
@@ -198,6 +205,12 @@ def root_fields(root: Mapping[str, str]) -> dict[str, Value]:
         fields["root_traceback"] = trace
         fields |= _exception(trace)
     return fields
+
+
+def _exit_code(entry: Mapping[str, str]) -> int | None:
+    match = _EXIT.match(entry.get("exitcode", ""))
+    code = number(match[1] if match else None)
+    return None if code is None else posix_exit_code(code)
 
 
 def _exception(trace: str) -> dict[str, Value]:

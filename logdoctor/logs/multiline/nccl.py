@@ -16,6 +16,7 @@ _RAS_COUNT = later(
     r"\s+(?:\d{1,7} ranks have|Rank \d{1,7} has) "
     r"(?:launched up to operation (?P<done>\d{1,18})|not launched any operations)"
 )
+_RAS_OP = later(r"\s+Communicator ranks have different (?P<op>\w+) operation counts")
 _RAS_PROCESS = later(r"\s*Process (?P<pid>\d{1,10}) on node (?P<host>\S{1,255}) managing GPU")
 _UNCAUGHT = ("group.cc", "group.cpp", "group.cu", "p2p.cc", "p2p.cpp", "p2p.cu")
 """Sources that pass an error up only to those who give up over it; others try a second way (CollNet, a plugin)."""
@@ -43,25 +44,32 @@ def failed_start(head: Message, fields: Mapping[str, Value], _below: Iterator[Me
 def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read the indented lines below, and the ranks that differ from the most.
 
-    A rank differs if it did fewer operations than the others. Without counts all listed ranks differ.
+    A rank differs if it did fewer operations than the others. Without counts all listed ranks differ. RAS lists the
+    fewer ranks, so those behind may not be listed, but those ahead.
     """
-    lines, taken, ranks, hosts = [head.text], list[int](), list[int](), dict[str, None]()
-    count, most, listed = -1, -1, list[tuple[int, int, str]]()
+    lines, taken, more, counts = [head.text], list[int](), dict[str, Value](), list[int]()
+    count, listed = -1, list[tuple[int, int, str]]()
     for message in below:
         if not message.text.startswith("  ") or not message.text.strip():
             break
         lines.append(message.text.strip())
         taken.append(message.below)
+        if hit := _RAS_OP.match(message.text):
+            more["op"] = hit["op"]
         if hit := _RAS_COUNT.match(message.text):
             count = number(hit["done"]) or 0
-            most = max(most, count)
+            counts.append(count)
         if hit := _RAS_RANK.match(message.text):
             listed += [(count, rank, hit["host"]) for rank in numbers_in(hit["rank"])]
-    for done, rank, host in listed:
-        if done < most or most < 0:
-            ranks.append(rank)
-            hosts.setdefault(host)
-    more: dict[str, Value] = {"odd": tuple(ranks), "odd_hosts": tuple(hosts)} if ranks else {}
+    most = max(counts, default=-1)
+    behind = [(rank, host) for done, rank, host in listed if done < most or most < 0]
+    ahead = [(rank, host) for done, rank, host in listed if done == most >= 0]
+    if len({*counts}) > 1:
+        more |= {"fewest": min(counts), "most": most}
+    for name, members in (("odd", behind), ("ahead", ahead)):
+        if members:
+            more[name] = tuple(rank for rank, _ in members)
+            more[f"{name}_hosts"] = tuple(dict.fromkeys(host for _, host in members))
     return Multiline("\n".join(lines), more, tuple(taken))
 
 

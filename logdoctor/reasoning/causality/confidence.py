@@ -7,6 +7,7 @@ the right ones, so that the weights also cover answers that stand in for an unkn
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Collection, Sequence
 
@@ -20,6 +21,7 @@ WEIGHTS = {
     "a symptom is the answer": -0.6,
     "a catch-all is the answer": -1.8,
     "a process tells its end": -1.4,
+    "its own code raised a built-in exception": 0.7,
     "others see it": -0.5,
     "a library reports it": -1.5,
     "proof": 0.8,
@@ -32,6 +34,10 @@ WEIGHTS = {
 ASSUMED = ("equal rivals", "hint")
 """Weights that were not fitted.  Rivals are too rare in labelled logs.  A hint names one reason of several, which the
 labels of a corpus do not show."""
+BUILT_IN = frozenset(name for name, it in vars(builtins).items() if isinstance(it, type) and issubclass(it, Exception))
+"""Built-in exceptions."""
+OF_LIBRARIES = frozenset({"RuntimeError", "SystemError", "Exception"})
+"""Built-in exceptions under which libraries report their own failures."""
 FOLLOWS = frozenset({"slurm.stopped", "frameworks.killed"})
 """Kinds that are always consequences, because a launcher ends the remaining processes of a job."""
 CERTAIN = 0.99
@@ -46,7 +52,11 @@ def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Reco
     """
     rule = finding.rule
     explained = {shape(e) for f in (*ranking.causes, *(e.finding for e in ranking.explained)) for e in f.records}
+    own_end = rule.role == "fallback" and finding.records[0].reports_own_end
     others = [e for e in unexplained if e.kind not in FOLLOWS and shape(e) not in explained]
+    if own_end and rule.side == "own":
+        # the end is proved, so what launchers then tell of ends follows from it
+        others = [e for e in others if not _tells_end_of_other(e)]
     before = any(e.order < finding.first for e in others)
     return {
         "any answer": 1,
@@ -60,8 +70,22 @@ def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Reco
         "equal rivals": min(2, len(rivals(finding, ranking.causes))),
         "others see it": rule.side == "seen",
         "a library reports it": rule.failure_class == "library reports",
-        "a process tells its end": rule.role == "fallback" and finding.records[0].reports_own_end,
+        "a process tells its end": own_end,
+        "its own code raised a built-in exception": own_end and _raised_by_own_code(finding),
     }
+
+
+def _tells_end_of_other(record: Record) -> bool:
+    """Return whether the record tells of the end of another process, as launchers do."""
+    return record.tells("about peers") or any(sign.reporter in ("launcher", "batch") for sign in record.signs)
+
+
+def _raised_by_own_code(finding: Finding) -> bool:
+    """Return whether the user's own frame raised a built-in exception, and no library below it."""
+    fields = finding.records[0].fields
+    exception = str(fields.get("exception", ""))
+    innermost = "own_frame" in fields and not fields.get("package") and not fields.get("library")
+    return innermost and exception in BUILT_IN - OF_LIBRARIES
 
 
 def chance(facts: dict[str, float]) -> float:

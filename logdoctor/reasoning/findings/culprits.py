@@ -53,7 +53,8 @@ def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], s
         first=find_first(counted, state),
         probably=speakers.lent and bool(own_ranks),
     )
-    return _with_scope(culprit, rule, speakers, state)
+    alike = speakers.ended_alike(culprit.ranks) if rule.side == "own" else ()
+    return _with_scope(replace(culprit, ranks=alike or culprit.ranks), rule, speakers, state, alike=bool(alike))
 
 
 def _named(rule: Rule, part: str, values: Mapping[str, Value]) -> Value | None:
@@ -62,13 +63,13 @@ def _named(rule: Rule, part: str, values: Mapping[str, Value]) -> Value | None:
     return None if field is None else values.get(field, ())
 
 
-def _with_scope(culprit: Culprit, rule: Rule, speakers: Speakers, state: JobState) -> Culprit:
+def _with_scope(culprit: Culprit, rule: Rule, speakers: Speakers, state: JobState, *, alike: bool) -> Culprit:
     """Return the culprit with its scope, the reason to name it, and those who only report."""
     heard = speakers.ranks
     if culprit.ranks and rule.place == "host" and culprit.hosts and len(culprit.ranks) > 1:
         culprit = replace(culprit, ranks=())  # ranks of one host set it apart, not each other
     count = max(len(culprit.ranks), len(culprit.hosts))
-    if rule.side == "own" and "ranks" not in rule.culprit and _is_everybody(culprit.ranks, state):
+    if rule.side == "own" and (alike or "ranks" not in rule.culprit) and _is_everybody(culprit.ranks, state):
         culprit = replace(culprit, scope="all", why="all-alike")
     elif count or culprit.gpus or culprit.peers:
         culprit = replace(culprit, scope="some" if count > 1 else "one", why=_reason(rule, speakers))

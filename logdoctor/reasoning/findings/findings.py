@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.model import Culprit, Finding, Rule, Value
+from logdoctor.model.numbers import format_size
 from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
 from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_culprit
+from logdoctor.reasoning.findings.speakers import numbers
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.identity.addresses import peer_of
 from logdoctor.reasoning.job_state import JobState
@@ -75,6 +77,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     ranks = sorted({r for m in ordered if (r := state.places.rank_of(m.record)) is not None})
     latest = max((m.record for m in ordered), key=lambda e: e.order)
     values = _values(proofs, ranks, state)
+    _join_members(values, ordered)
     _add_other_side(values, rule, [decisive, *own], blaming, state)
     culprit = find_culprit(rule, counted, values, state)
     if blaming:
@@ -123,21 +126,35 @@ def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> 
         values.setdefault("last_progress", f"{progress.unit} {progress.value}".strip())
     if state.places.expected:
         values.setdefault("nranks", state.places.expected)
+    for name, value in [*values.items()]:
+        if name.endswith("_kb") and isinstance(value, int):
+            values.setdefault(name.removesuffix("_kb"), format_size(value * 1024))
     for product, version in state.versions.first.items():
         values.setdefault(f"{product}_version", version)
     return values
 
 
+def _join_members(values: dict[str, Value], matches: Sequence[Match]) -> None:
+    """Let ``group_ranks`` be all members on one device, because each line names only two of them."""
+    if not isinstance(values.get("group_ranks"), tuple) or "bus_id" not in values:
+        return
+    same = (m.record.fields for m in matches if m.record.fields.get("bus_id") == values["bus_id"])
+    values["group_ranks"] = tuple(sorted({rank for fields in same for rank in numbers(fields.get("group_ranks"))}))
+
+
 def _add_other_side(
     values: dict[str, Value], rule: Rule, matches: Sequence[Match], blaming: Sequence[Match], state: JobState
 ) -> None:
-    """Add ``peer`` and ``peer_host``.
+    """Add ``peer``, ``peer_host`` and ``towards``.
 
-    All lines must name the same peer host.
+    All lines must name the same peer host. ``towards`` tells that several processes fail towards one peer, so that
+    the fault is rather on its side than on theirs.
     """
     if blaming and "peer" in blaming[0].record.fields:
         values["peer"] = blaming[0].record.fields["peer"]
-    peers = (m.record.fields.get("peer") for m in matches)
+    peers = [m.record.fields.get("peer") for m in matches]
+    if len({*peers}) == 1 and peers[0] and len({m.record.pid for m in matches}) > 1:
+        values["towards"] = "one-peer"
     hosts = {state.addresses.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
     if len(hosts) == 1 and (host := hosts.pop()):
         values["peer_host"] = host

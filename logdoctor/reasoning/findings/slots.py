@@ -21,7 +21,7 @@ class FindingValues(Mapping[str, Value]):
     - captured groups and fields of the matched records, and what else `Finding.values` holds
     - ``field.column``: a column of the code tables
     - ``awaited``: ``rank 3`` or ``ranks 3,5``, the culprits of the finding that explains this one
-    - ``rank``: all culprits if each of them shows the failure
+    - ``rank``: all culprits if each of them shows the failure, and all who show it if none of them is a culprit
     - ``claim.peer``: known if that claim is confirmed
     - with ``state``, `OF_JOB`, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value
     """
@@ -47,6 +47,8 @@ class FindingValues(Mapping[str, Value]):
         culprit = self._finding.culprit
         if name == "rank" and len(culprit.ranks) > 1 and {*culprit.ranks} == {*self._finding.ranks}:
             return culprit.ranks  # all of them show it, so the first one does not stand apart
+        if name == "rank" and not culprit.ranks and self._finding.rule.side == "own" and len(self._finding.ranks) > 1:
+            return self._finding.ranks
         field, _, column = name.partition(".")
         if field == "claim" and column in self._confirmed:
             return column

@@ -28,6 +28,7 @@ class Speakers:
         self._decisive = next(iter(counted.values()))
         self.records = [m.record for m in self._decisive]
         self.lent = False
+        self._nameless = [e for e in self.records if state.places.rank_of(e) is None]
         self._captured = captured_ranks(self._decisive) if self._lacks_prefix() else ()
         if self._lacks_prefix() and not self._captured and rule.role in ("cause", "fallback"):
             self._add_ends(counted)
@@ -121,6 +122,19 @@ class Speakers:
         hosts = tuple(self._state.places.hosts or self._state.places.scheduler_hosts)
         return hosts if self._rule.side == "own" and len(hosts) == 1 else ()
 
+    def ended_alike(self, ranks: Sequence[int]) -> tuple[int, ...]:
+        """Return all ranks that ended alike, if only the launcher's report says that the failure is of one of them.
+
+        The failure must be told at least once for each, without a rank.
+        """
+        first = self.records[0]
+        same = [e for e in self._nameless if _message(e) == _message(first)]
+        for end in self._state.named_ends.all_in_attempt_of(first):
+            alike = numbers(end.fields.get("alike_ranks"))
+            if len(ranks) == 1 and ranks[0] in alike and len(alike) <= len(same):
+                return alike
+        return ()
+
     # ── how many there are ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _has_one_host(self, *, sure: bool = False) -> bool:
@@ -156,6 +170,10 @@ class Speakers:
     def _has_both_sides(self, match: Match) -> bool:
         peer = match.captured.get("peer") or peer_of(match.record)
         return bool(peer and self._state.places.host_of(match.record))
+
+
+def _message(record: Record) -> tuple[Value | None, ...]:
+    return record.fields.get("exception"), record.fields.get("message")
 
 
 def _waits_for_others(values: Mapping[str, Value]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct, field
@@ -171,11 +171,15 @@ class Lives:
         self.good_ends: deque[Record] = deque(maxlen=MAX_GOOD_ENDS)
         """Last reports of a program or a batch system that it ended well."""
         self.counters = Counters()
+        self.closings: dict[str, dict[Hashable, Record]] = {}
+        """Last closing of each library since the last step, by its kind and by the process, None for the program."""
         self.job_failed: Record | None = None
         """Last report of a batch system that a job failed."""
         self.records = 0
         self.formats: set[str] = set()
         self.kinds: set[str] = set()
+        self._files_of: dict[Literal["machine", "program"], set[str]] = {"machine": set(), "program": set()}
+        """Files that hold records of machine or cluster, or of programs."""
         self.started = False
         """True after a record that only a start prints."""
         self.times: dict[bool, tuple[float, float]] = {}
@@ -205,6 +209,7 @@ class Lives:
         self.records += 1
         self.formats.add(record.format)
         self.kinds.add(record.kind)
+        self._note_file(record)
         if record.has("ends well") or record.fields.get("state") == "COMPLETED":
             self.good_ends.append(record)
         if record.time is not None:
@@ -226,6 +231,12 @@ class Lives:
         elif record.source.rank is not None and (record.line.file in self._calm or len(self._calm) < MAX_FILES):
             # a failure does not count, because ``srun -l`` puts a rank in front of a shell's complaint too
             self._calm[record.line.file] = record.order
+
+    def _note_file(self, record: Record) -> None:
+        outside = record.format.partition("_")[0] in OUTSIDE
+        files = self._files_of["machine" if outside else "program"]
+        if (outside or record.format != "text") and len(files) < MAX_FILES:
+            files.add(record.line.file)
 
     def _read_time(self, record: Record, time: float) -> None:
         """Extend the time range of the job.
@@ -259,6 +270,8 @@ class Lives:
             self._any_ended = True  # results after that come from another program
         if mark == "works":
             self._read_work(of, record, life)
+        elif mark == "closes":
+            self._read_closing(of, record)
         elif mark == "starts" and of == "program":
             self.roll_call.begin(record)
         elif mark in ("ends well", "is ended", "fails", "gives up") and not is_place(record):
@@ -275,11 +288,17 @@ class Lives:
             self.job.work.add(record)
             self.first_step = self.first_step or record
             self.final_step = record if is_final(record) else None
+            self.closings.clear()
             self.counters.observe(record)
         elif of == "program":
             self.result = None if self._any_ended else record
         else:
             self.roll_call.add(record, over=self._any_ended)
+
+    def _read_closing(self, of: str, record: Record) -> None:
+        closed = self.closings.setdefault(record.kind, {})
+        if len(closed) < MAX_LIVES:
+            closed[None if of == "program" else (key_of(record), record.fields.get("group_rank"))] = record
 
     def _add_work(self, key: Key, life: Lifecycle) -> None:
         if life is self._others:
@@ -292,6 +311,7 @@ class Lives:
     def _begin_attempt(self, start: Record) -> None:
         self._spans = self.attempts.spans
         self.counters.begin_attempt()
+        self.closings.clear()
         for life in (*self.processes.values(), self.program, self.job):
             life.begin_attempt(start.order)
 
@@ -304,6 +324,10 @@ class Lives:
         elif rank in self._ranked_works:
             yield self._ranked_works[rank]
         yield from self.unranked_works
+
+    def is_machine_log(self, file: str) -> bool:
+        """Return whether a file holds records of machine or cluster only."""
+        return file in self._files_of["machine"] and file not in self._files_of["program"]
 
     @property
     def anyone_waited(self) -> bool:

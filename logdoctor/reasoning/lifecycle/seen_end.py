@@ -1,6 +1,7 @@
 """The line that shows a good end, and signs that a job lived.
 
-A good end is never derived from silence. A line must tell it, and no work may follow that line.
+A good end is never derived from silence. A line must tell it, and no work may follow that line.  A full count of steps
+tells it only together with what the program, or a library, does afterwards.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable
 
 from logdoctor.model import Record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.lives import MAX_GOOD_ENDS, is_last_of_count, key_of
+from logdoctor.reasoning.lifecycle.lives import MAX_GOOD_ENDS, Lifecycle, Lives, is_last_of_count, key_of
 
 LINES_BELOW = 40
 """Lines that a program may print after its last step."""
@@ -22,27 +23,54 @@ def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record |
     if told is not None and (state.runs.is_in_report_header(told) or not _is_followed_by_work(told, state)):
         return told  # a report above the output of its job was written last
     step = lives.final_step
-    if step is None or not in_run(step) or not lives.counters.are_complete(step):
+    if step is not None and in_run(step) and lives.counters.are_complete(step):
+        return step if lives.lines_after(step) <= LINES_BELOW else None
+    return _find_closing(state, in_run)
+
+
+def _find_closing(state: JobState, in_run: Callable[[Record], bool]) -> Record | None:
+    """Return the line by which a library closed all processes, or the program, in order after the last step.
+
+    The last step must be the last of its count. Neither proves a good end alone: a bar is full after each epoch, and
+    a library also closes after an exception.
+    """
+    work = state.lives.job.work.latest
+    if not work or not in_run(work[-1]) or not state.lives.counters.is_at_end(work[-1]):
         return None
-    return step if lives.lines_after(step) <= LINES_BELOW else None
+    for closed in state.lives.closings.values():
+        if None in closed or len(closed) >= (state.places.expected or 1):
+            return max(closed.values(), key=lambda record: record.order)
+    return None
 
 
 def _stands(end: Record, state: JobState) -> bool:
     """Return whether nothing speaks against a told end.
 
     A launcher must tell the end of as many processes as the job has. Where processes tell it themselves, each rank that
-    is heard must do so, and say nothing more.
+    took part must do so, and say nothing more.
     """
     lives = state.lives
     if end.has("ends well", "named"):
         ends = {(e.host, e.pid) for e in lives.good_ends if e.has("ends well", "named")}
         return len(ends) >= min(state.places.expected or 1, MAX_GOOD_ENDS)
-    if end.has("ends well", "process"):
-        heard = {key: life for key, life in lives.processes.items() if life.last is not None}
-        life = heard.get(key_of(end))
-        others = all(other.well for key, other in heard.items() if isinstance(key, int))
-        return others and (life is None or life.last is None or life.last.order <= end.order)
-    return True
+    return not end.has("ends well", "process") or _all_ended_well(end, lives)
+
+
+def _all_ended_well(end: Record, lives: Lives) -> bool:
+    heard = {key: life for key, life in lives.processes.items() if life.last is not None}
+    if not all(life.well for key, life in heard.items() if isinstance(key, int) and _took_part(life, lives)):
+        return False
+    life = heard.get(key_of(end))
+    return life is None or life.last is None or life.last.order <= end.order
+
+
+def _took_part(life: Lifecycle, lives: Lives) -> bool:
+    """Return whether a rank printed anything since the work began.
+
+    Often one rank speaks for all. Of the others only a roll call or a launcher's map is printed, at the start.
+    """
+    start = lives.first_step
+    return start is None or life.last is None or life.last.order >= start.order
 
 
 def _is_followed_by_work(end: Record, state: JobState) -> bool:

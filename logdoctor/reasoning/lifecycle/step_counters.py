@@ -14,8 +14,14 @@ MAX_COUNTERS = 4096
 class _Counter(Struct):
     value: float
     total: float
+    first: float
     records: int = 1
     began_again: bool = False
+
+    @property
+    def at_end(self) -> bool:
+        """Return whether the last step is reached. The last of 10 steps counted from 0 is 9."""
+        return self.value == self.total or (self.first == 0 and self.value + 1 == self.total)
 
 
 class Counters:
@@ -39,7 +45,7 @@ class Counters:
             counter.began_again |= value < counter.value
             counter.value, counter.records = value, counter.records + 1
         elif len(self._counters) < MAX_COUNTERS:
-            self._counters[key] = _Counter(value, total)
+            self._counters[key] = _Counter(value, total, value)
 
     def are_complete(self, last: Record) -> bool:
         """Return whether all counters reached their totals, and ``last`` is a step of the main one."""
@@ -47,6 +53,11 @@ class Counters:
         if main is None or main.records < 2 or main.began_again or "epoch" in last.fields:
             return False
         return all(counter.value == counter.total for counter in self._counters.values())
+
+    def is_at_end(self, last: Record) -> bool:
+        """Return whether the counter of ``last`` reached its end."""
+        counter = self._counters.get(_key(last))
+        return counter is not None and counter.records > 1 and counter.at_end
 
 
 def _key(step: Record) -> Hashable:

@@ -1,0 +1,48 @@
+"""Facts that make an answer more certain."""
+
+from __future__ import annotations
+
+import pytest
+from failing_job import diagnose_log
+
+STEPS = [f"{rank}: step {n}/400" for n in (1, 2, 3) for rank in (0, 1, 2)]
+HEAD = [
+    "2: Traceback (most recent call last):",
+    '2:   File "/srv/run/fit.py", line 48, in work',
+    "2:     path = index[name]",
+]
+KEY_ERROR = "2: KeyError: 'zebra'"
+LIBRARY = [
+    '2:   File "/opt/env/lib/python3.11/site-packages/torch/nn/functional.py", line 2551, in embedding',
+    "2:     return torch.embedding(weight, input)",
+]
+LAUNCHER = [
+    "srun: error: node01: task 2: Exited with exit code 1",
+    "srun: Terminating StepId=9911.0",
+    "slurmstepd: error: *** STEP 9911.0 ON node01 CANCELLED AT 2026-11-22T04:00:10 ***",
+    "srun: error: node01: tasks 0-1: Terminated",
+]
+
+
+def confidence(knowledge, *lines: str) -> float:
+    return diagnose_log("\n".join([*STEPS, *lines]) + "\n", knowledge).causes[0].confidence
+
+
+def test_reports_of_the_launcher_do_not_cast_doubt_on_an_exception(knowledge):
+    alone = confidence(knowledge, *HEAD, KEY_ERROR)
+    assert confidence(knowledge, *HEAD, KEY_ERROR, *LAUNCHER) == alone
+    assert confidence(knowledge, LAUNCHER[0], *HEAD, KEY_ERROR, *LAUNCHER[1:]) == alone
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [[*HEAD, *LIBRARY, "2: IndexError: index out of range in self"], [*HEAD, "2: RuntimeError: no such shard"]],
+    ids=["raised inside a library", "a type that libraries raise"],
+)
+def test_built_in_exception_of_the_own_code_is_more_certain(knowledge, lines):
+    assert confidence(knowledge, *HEAD, KEY_ERROR) > confidence(knowledge, *lines)
+
+
+def test_proved_exception_of_the_own_code_decides(knowledge):
+    diagnosis = diagnose_log("\n".join([*STEPS, *HEAD, KEY_ERROR, *LAUNCHER]) + "\n", knowledge)
+    assert diagnosis.decision.do == "fix-first"
