@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from detector_probe import by_name, derive
+from failing_job import diagnose_log
 
 from logdoctor.logs.line_parser import parse_text
 from logdoctor.model import Record
@@ -190,3 +191,17 @@ def test_segmentation_fault_is_no_wait() -> None:
 def test_line_of_the_call_is_the_evidence() -> None:
     found = derive_records(spy(70100, ALL_REDUCE) + spy(70101, BARRIER) + spy(70102, ALL_REDUCE))
     assert found["odd_stack"].line.text.strip().startswith("barrier (")
+
+
+def test_process_that_gdb_names_only_as_it_detaches_is_compared(knowledge):
+    dump = (
+        "0x00007f64b46934ff in ?? () from /lib/libmpich.so.12\n"
+        "#0  0x00007f64b46934ff in ?? () from /lib/libmpich.so.12\n"
+        "#1  0x00007f64b44a3b45 in {} () from /lib/libmpich.so.12\n"
+        "#2  0x00005634504850c3 in main () at heat.c:102\n"
+        "[Inferior 1 (process {}) detached]\n\n"
+    )
+    calls = {71: "PMPI_Allreduce", 72: "PMPI_Barrier", 73: "PMPI_Allreduce"}
+    cause = diagnose_log("".join(dump.format(call, pid) for pid, call in calls.items()), knowledge).causes[0]
+    assert "72" in cause.summary
+    assert "PMPI_Barrier" in cause.title

@@ -25,6 +25,8 @@ THREAD = later(
     r"|Thread (?P<number>\d+) \(Thread 0x[0-9a-f]+\b|TID (?P<pid>\d{1,10}):\s*$)"
 )
 _NEXT = later(r"^\s*(?:Attaching to process \d|PID \d+ - )")
+_DETACHED = later(r"^\s*\[Inferior \d+ \(process (?P<pid>\d{1,10})\) detached\]")
+"""The last line of a dump. gdb names the process here if it was attached with ``-p``."""
 _QUIET = later(r"^\s*(?:\[New LWP|\[Inferior |Using host libthread_db|Reading symbols|Attaching to )")
 _SIGNAL_HANDLER = later(r"^\s*#\d+ +<signal handler called>")
 """The frames that the signal interrupted stand below this line."""
@@ -96,6 +98,10 @@ def _read_threads(lines: list[Message]) -> tuple[list[Thread], list[int], list[s
         head, frame = THREAD.match(line.text), FRAME.match(line.text)
         if _is_next_dump(line.text) or (head and _is_next_process(threads, number(head["number"]) or 0)):
             break
+        if threads and (detached := _DETACHED.match(line.text)):
+            taken.append(line.below)
+            _add_pid(threads, number(detached["pid"]))
+            break
         if head:
             threads.append(Thread(number(head["number"]) or 0, number(head["pid"])))
         elif frame:
@@ -113,6 +119,12 @@ def _read_threads(lines: list[Message]) -> tuple[list[Thread], list[int], list[s
             continue
         taken.append(line.below)
     return [t for t in threads if t.lines], taken, libraries
+
+
+def _add_pid(threads: list[Thread], pid: int | None) -> None:
+    """Set the process id of the main thread, if no headline tells it."""
+    main, _ = _main_thread(threads)
+    main.pid = main.pid or pid
 
 
 def _add(thread: Thread, line: Message, function: str | None, library: str | None, libraries: list[str]) -> None:
