@@ -127,13 +127,16 @@ def test_decision_in_a_rule_file_wins_over_the_table(tmp_path):
     assert load([tmp_path]).rules[0].decisions == (DecisionRow("", "fix-first"),)
 
 
+LONG_TITLE = f"title: The licence server is gone{' for good' * 6}"
+
+
 @pytest.mark.parametrize(
     ("code", "old", "new"),
     [
         ("old-slot", "cause: ['The licence", "cause: ['The {server?named|unnamed} licence"),
         ("old-slot", "cause: ['The licence", "cause: ['{server|The} licence"),
         ("last-form", "'Start it again'", "'Start {job} again'"),
-        ("long-title", "title: ['The", "title: ['The licence server of the site, and of all others that have one, the"),
+        ("long-title", "title: ['The licence server {server} is gone', A licence server is gone]", LONG_TITLE),
         ("long-cause", "cause: ['The", f"cause: ['The {'very ' * 25}"),
         ("long-remedy", "'Start it again'", f"'Start {'it ' * 60}'"),
         ("placeholder", "'Start it again'", "{do: Look, run: 'sacct -j JOB'}"),
@@ -149,3 +152,13 @@ def test_step_that_needs_a_known_slot_may_use_it_in_its_last_form(tmp_path):
     step = "{do: 'Cancel {job}', when: {knows: job}}"
     rule_file(tmp_path, "site.licence", LICENCE, ("'Start it again'", step))
     assert lint([tmp_path]).issues == []
+
+
+def test_title_takes_a_shorter_form_before_it_cuts_a_value():
+    forms = ("Rank {rank} refused its settings: {message}", "Rank {rank} refused its settings")
+    assert fill_title(forms, {"rank": 3, "message": "m" * 80}) == "Rank 3 refused its settings"
+    assert fill_title(forms, {"rank": 3, "message": "no such key"}) == "Rank 3 refused its settings: no such key"
+
+
+def test_several_ranks_have_no_plural_in_chinese():
+    assert fill_forms(("{host} 上的 rank {rank} 被杀死",), {"host": "n1", "rank": (0, 1)}) == "n1 上的 rank 0-1 被杀死"

@@ -12,7 +12,7 @@ from logdoctor.model.escape import escape_all
 from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.document import Document, LogLine, Section, Task
-from logdoctor.render.entity_names import process_name, rank_count, suspect_name
+from logdoctor.render.entity_names import process_name, rank_count, rank_names, suspect_name
 from logdoctor.render.phrases import (
     CERTAIN,
     clock_time,
@@ -82,7 +82,7 @@ def _identity(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
     cause, job = diagnosis.answer, diagnosis.job
     if cause:
         yield cause.signature
-        yield process_name(cause.culprit, words)
+        yield _with_ranks(process_name(cause.culprit, words), cause.culprit, diagnosis, words)
         yield words("confidence", value=f"{cause.confidence:.2f}")
         yield words("by.classifier") if cause.by == "classifier" else ""
         yield words("rule.own", file=cause.rule_origin) if cause.rule_origin else ""
@@ -100,6 +100,14 @@ def _identity(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
         elif diagnosis.verdict == "no-end-seen" and job.last_progress:
             line = job.last_progress.evidence
             yield words("last.step", where=words("joint").join(filter(None, (location(line), clock_time(line.time)))))
+
+
+def _with_ranks(name: str, culprit: Culprit, diagnosis: Diagnosis, words: Catalogue) -> str:
+    """Return the name of a host with the ranks that ran on it: "gpu-c04 (ranks 24-31)"."""
+    ranks = [row.rank for row in diagnosis.job.rank_table if row.host in culprit.hosts]
+    if culprit.ranks or not ranks:
+        return name
+    return words("named", title=name, who=rank_names(ranks, words))
 
 
 def _place(evidence: Evidence, words: Catalogue) -> str:

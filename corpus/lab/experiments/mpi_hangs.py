@@ -67,12 +67,13 @@ def hang(
     kind: str,
     evidence: str,
     *,
+    own: tuple[str, ...] = (),
     culprit: dict[str, Any] | None = None,
     also: tuple[str, ...] = (),
     label: str = "mpi.hang",
     **how: Any,
 ) -> Experiment:
-    """An experiment that ends in a hang."""
+    """An experiment that ends in a hang. ``own`` are frames of the rank that does not come."""
     description, short = KINDS[kind]
     rank, ranks, traced = how.get("rank", 1), how.get("ranks", 4), how.get("traced", True)
     program = "linear regression, trained in parallel in C" if how.get("program") else "heat-equation solver in C"
@@ -86,7 +87,7 @@ def hang(
         needs=mpi.needs("gdb") if traced else mpi.needs(),
         culprit=culprit or {},
         also=also,
-        evidence=(evidence, "ompi_", "mca_pml_", "opal_progress") if evidence else (),
+        evidence=(evidence, "ompi_", "mca_pml_", "opal_progress", *own) if evidence else (),
         hung=True,
         seconds=90,
     )
@@ -96,7 +97,15 @@ EXPERIMENTS = (
     hang("barrier-instead-of-allreduce-openmpi", OPENMPI, "skip", "MPI_"),
     hang("barrier-instead-of-allreduce-mpich", MPICH, "skip", "MPI_", ranks=3, rank=2, also=("collective.desync",)),
     hang("rank-in-own-code-openmpi", OPENMPI, "sleep", "MPI_Allreduce", rank=2, also=("collective.straggler",)),
-    hang("rank-in-own-code-mpich", MPICH, "sleep", "MPI_Allreduce", rank=3, also=("collective.straggler",)),
+    hang(
+        "rank-in-own-code-mpich",
+        MPICH,
+        "sleep",
+        "MPI_Allreduce",
+        own=("__libc_pause",),
+        rank=3,
+        also=("collective.straggler",),
+    ),
     hang("unmatched-receive-openmpi", OPENMPI, "recv_recv", "MPI_", ranks=3, rank=2, style=("--tag-output",)),
     hang("unmatched-receive-mpich", MPICH, "recv_recv", "MPI_", style=("-l",)),
     hang("left-out-allreduce-openmpi", OPENMPI, "nothing", "MPI_", program="regression", ranks=2),

@@ -48,8 +48,11 @@ def fill_forms(forms: Sequence[str], values: Values) -> str:
 
 
 def fill_title(forms: Sequence[str], values: Values) -> str:
-    """Fill the form of a title. Shorten its longest values if the title is longer than `TITLE`."""
+    """Fill the first form that is not longer than `TITLE`. Shorten the longest values of the fullest if none is."""
     form = _choose_form(forms, values)
+    told = (fill(other, values) for other in forms if _has_all(other, values))
+    if short := next((title for title in told if len(title) <= TITLE), ""):
+        return short
     title, longest = fill(form, values), LONGEST
     while len(title) > TITLE and longest > SHORTEST:
         longest = max(SHORTEST, min(longest, len(title)) - 1)
@@ -154,7 +157,8 @@ def _fill_parts(template: str, values: Values, cut: _Cut) -> str:
             before = _drop_repeated_end(before, text)
         else:
             text = _format_value(value, cut)
-            before = _pluralise(before) if isinstance(value, tuple) and len(value) > 1 else before
+            several = isinstance(value, tuple) and len(value) > 1
+            before = _pluralise(before) if several and not _CHINESE.search(template) else before
         if template.startswith((".", "。"), end + 1):
             text = text.rstrip(".")
         parts += [before, text]
@@ -172,9 +176,9 @@ def _choose_words(words: str, values: Values, *, known: bool) -> str:
 def _pluralise(before: str) -> str:
     """Return the plural if "Rank " is at the end.
 
-    "Rank 3" becomes "Ranks 3,5". Chinese has no plural.
+    "Rank 3" becomes "Ranks 3,5".
     """
-    return f"{before[:-1]}s " if _RANK.search(before) and not _CHINESE.search(before) else before
+    return f"{before[:-1]}s " if _RANK.search(before) else before
 
 
 def _drop_repeated_end(before: str, words: str) -> str:
