@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Owner, Step
+from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Owner, Progress, Step
 from logdoctor.model.escape import escape_all
+from logdoctor.model.numbers import number
 from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.document import Document, LogLine, Section, Task
@@ -53,7 +54,7 @@ def happened(diagnosis: Diagnosis, words: Catalogue) -> str:
         return guarded(continue_sentence(cause.title, words), cause.confidence, words)
     progress = progress_phrase(job.last_progress, words) if job.last_progress else ""
     if verdict == "finished":
-        return words("finished.at", progress=progress) if progress else words("finished")
+        return words("finished.at", progress=progress) if _is_at_end(job.last_progress) else words("finished")
     if verdict == "no-end-seen":
         return words("end.step", progress=progress) if progress else words("end.started")
     if verdict == "nothing-to-judge":
@@ -68,6 +69,12 @@ def happened(diagnosis: Diagnosis, words: Catalogue) -> str:
         return continue_sentence(diagnosis.decision.because, words)
     title = next((symptom.title for symptom in diagnosis.symptoms if symptom.title), "")
     return words("unknown.but", title=continue_sentence(title, words)) if title else words("unknown")
+
+
+def _is_at_end(progress: Progress | None) -> bool:
+    """Return whether the last progress is the last of several steps. A bar of one step may count something else."""
+    step, _, total = (progress.value if progress else "").partition("/")
+    return step == total and (number(total) or 0) > 1
 
 
 def _nothing(diagnosis: Diagnosis, words: Catalogue) -> str:
@@ -229,19 +236,13 @@ def _doubts(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
         yield words("missing.ranks", seen=f"{number:,}", expected=f"{job.ranks_expected:,}")
     if job.truncated and diagnosis.verdict != "no-end-seen":
         yield words("missing.cut")
-    if cause and cause.confidence < CERTAIN:
-        yield _sureness(cause, words)
-
-
-def _sureness(cause: Cause, words: Catalogue) -> str:
-    return words("sureness", share=f"{cause.confidence * 100:.0f}")
 
 
 def _foot(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
     """Yield how much was read, the size of the job, and what the first screen leaves out."""
     if diagnosis.verdict == "nothing-to-judge" and not diagnosis.coverage.bytes:
         return
-    yield f"{words('read')} {what_was_read(diagnosis, words)}"
+    yield what_was_read(diagnosis, words)
     if diagnosis.verdict != "finished":
         yield details.ranks_and_hosts(diagnosis.job, words)
     if diagnosis.answer and diagnosis.answer.victims:

@@ -72,7 +72,7 @@ def size(number: int) -> str:
 
 
 def what_was_read(diagnosis: Diagnosis, words: Catalogue) -> str:
-    """Return "3 files, 118 MB, everything"."""
+    """Return "Read all of 3 files, 118 MB"."""
     coverage = diagnosis.coverage
-    parts = (words.count("file", coverage.files), size(coverage.bytes))
-    return words("joint").join((*parts, words("read.part" if diagnosis.problems else "read.all")))
+    key = "read.part" if diagnosis.problems else "read.all"
+    return words(key, files=words.count("file", coverage.files), size=size(coverage.bytes))
