@@ -24,7 +24,7 @@ def proof(log, **options):
 
 def test_sigkill_alone_names_no_sender_and_asks_for_the_kernel_log():
     cause = top("[rank0]: step 10 loss 2.2\nRank 3 crashed with exit code -9.\n")
-    assert cause.title == "Rank 3 was killed with SIGKILL"
+    assert cause.title == "Rank 3 was killed (SIGKILL)"
     assert cause.confidence < 0.8
     assert "dmesg" in cause.steps[0].text
 
@@ -41,7 +41,7 @@ def test_sigbus_alone_is_not_a_full_shared_memory():
 
 def test_loader_worker_that_was_killed_is_not_out_of_memory():
     cause = top("RuntimeError: DataLoader worker (pid 8123) is killed by signal: Killed.\n")
-    assert cause.title == "A data-loading worker was killed with SIGKILL"
+    assert cause.title == "A data-loading worker was killed (SIGKILL)"
 
 
 def test_oom_killer_in_the_log_is_named():

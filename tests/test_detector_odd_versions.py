@@ -27,7 +27,7 @@ def test_host_with_another_version_than_most_is_the_culprit(tmp_path, knowledge)
     versions = {"cq1": "2.21.5+cuda12.4", "cq2": "2.21.5+cuda12.4", "cq3": "2.18.5+cuda12.1", "cq4": "2.21.5+cuda12.4"}
     cause = first_cause(tmp_path, knowledge, versions)
     assert (cause.signature, cause.culprit.hosts, cause.culprit.ranks) == ("nccl.version-mismatch", ("cq3",), ())
-    assert "cq3 has another version than the others" in cause.summary
+    assert "cq3 differs from the others" in cause.summary
 
 
 def test_two_equally_frequent_versions_have_no_odd_host(tmp_path, knowledge):

@@ -61,7 +61,7 @@ def test_a_file_of_the_working_directory_is_named_and_not_obeyed(home):
     write(home / "work/rules/cuda/oom.yaml", LICENCE)
     file = write(home / "work/logdoctor.toml", 'rules = ["rules"]\nlang = "zh"')
     result = call("-q", stdin=LOG)
-    assert "out of memory" in result.stdout
+    assert "is full" in result.stdout
     assert result.stderr == "logdoctor: ./logdoctor.toml is not used; to use it: --config logdoctor.toml\n"
     assert "is not used" not in call("-q", "--config", file, stdin=LOG).stderr
 

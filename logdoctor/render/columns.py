@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from logdoctor.pack.regexes import later
 
-# A line may break after any wide character, but closing punctuation stays with the character before it and opening punctuation with the one behind it.
+# A line may break after any wide character. Closing punctuation stays with the character before it, opening punctuation
+# with the one behind it.
 _WIDE = "\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
 _CLOSING = "，。、；：！？）」』】》…"
 _OPENING = "（「『【《"

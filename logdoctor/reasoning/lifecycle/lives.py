@@ -44,6 +44,10 @@ ORDERS = frozenset({2, 9, 14, 15})
 """Signals by which a process is ended from outside."""
 
 
+PLAIN = ("text",)
+"""Formats of lines that no other format knows."""
+
+
 class Work(Struct):
     """Steps of one process: their number and the latest records, the oldest first."""
 
@@ -233,9 +237,10 @@ class Lives:
             self._calm[record.line.file] = record.order
 
     def _note_file(self, record: Record) -> None:
-        outside = record.format.partition("_")[0] in OUTSIDE
+        family = record.format.partition("_")[0]
+        outside = family in OUTSIDE
         files = self._files_of["machine" if outside else "program"]
-        if (outside or record.format != "text") and len(files) < MAX_FILES:
+        if (outside or family not in PLAIN) and len(files) < MAX_FILES:
             files.add(record.line.file)
 
     def _read_time(self, record: Record, time: float) -> None:
