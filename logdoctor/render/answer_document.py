@@ -89,7 +89,7 @@ def _identity(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
     cause, job = diagnosis.answer, diagnosis.job
     if cause:
         yield cause.signature
-        yield _with_ranks(process_name(cause.culprit, words), cause.culprit, diagnosis, words)
+        yield _with_ranks(process_name(cause.culprit, words), cause, diagnosis, words)
         yield words("confidence", value=f"{cause.confidence:.2f}")
         yield words("by.classifier") if cause.by == "classifier" else ""
         yield words("rule.own", file=cause.rule_origin) if cause.rule_origin else ""
@@ -109,10 +109,11 @@ def _identity(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
             yield words("last.step", where=words("joint").join(filter(None, (location(line), clock_time(line.time)))))
 
 
-def _with_ranks(name: str, culprit: Culprit, diagnosis: Diagnosis, words: Catalogue) -> str:
-    """Return the name of a host with the ranks that ran on it: "gpu-c04 (ranks 24-31)"."""
+def _with_ranks(name: str, cause: Cause, diagnosis: Diagnosis, words: Catalogue) -> str:
+    """Return the name of a failed host with the ranks that ran on it: "gpu-c04 (ranks 24-31)"."""
+    culprit, signature = cause.culprit, cause.signature
     ranks = [row.rank for row in diagnosis.job.rank_table if row.host in culprit.hosts]
-    if culprit.ranks or not ranks:
+    if culprit.ranks or culprit.gpus or not ranks or not signature.startswith("host."):
         return name
     return words("named", title=name, who=rank_names(ranks, words))
 
@@ -167,7 +168,7 @@ def _sentences(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
     if job.last_progress:
         yield _progress_sentence(diagnosis, words)
     if cause.victims:
-        yield words.count("victims", cause.victims)
+        yield words.count("victims" if cause.culprit.ranks else "reports", cause.victims)
     yield from more
 
 
@@ -245,7 +246,7 @@ def _foot(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
     yield what_was_read(diagnosis, words)
     if diagnosis.verdict != "finished":
         yield details.ranks_and_hosts(diagnosis.job, words)
-    if diagnosis.answer and diagnosis.answer.victims:
+    if diagnosis.answer and diagnosis.answer.victims and diagnosis.answer.culprit.ranks:
         yield words.count("victimcount", diagnosis.answer.victims)
 
 

@@ -12,7 +12,7 @@ from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.identity.places import Seat
 from logdoctor.reasoning.job_state import JobState
 
-MEASURED = tuple("exit_code signal exception pid xid limit rss wanted free reason status towards".split())
+MEASURED = tuple("exit_code signal exception pid xid limit rss wanted free reason status errno towards".split())
 """Values of a finding that are facts of the failure."""
 
 

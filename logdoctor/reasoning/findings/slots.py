@@ -13,6 +13,8 @@ from logdoctor.reasoning.job_state import JobState
 
 OF_JOB = ("job", "last_step", "total", "checkpoint", "checkpoint_step")
 OF_CULPRIT = ("rank", "host", "pid", "gpu")
+OF_ONE = ("rank", "pid", "gpu", "device", "wanted", "free", "capacity")
+"""Slots that tell values of one rank. They are not told if several ranks show the failure."""
 
 
 class FindingValues(Mapping[str, Value]):
@@ -45,8 +47,8 @@ class FindingValues(Mapping[str, Value]):
             several = len(self._awaited) > 1 and self._lang == "en"
             return f"rank{'s' if several else ''} {compress(self._awaited)}"
         culprit = self._finding.culprit
-        if name == "rank" and len(culprit.ranks) > 1 and {*culprit.ranks} == {*self._finding.ranks}:
-            return culprit.ranks  # all of them show it, so the first one does not stand apart
+        if name in OF_ONE and len(culprit.ranks) > 1 and {*culprit.ranks} == {*self._finding.ranks}:
+            return culprit.ranks if name == "rank" else ()  # all of them show it, so the first one does not stand apart
         if name == "rank" and not culprit.ranks and self._finding.rule.side == "own" and len(self._finding.ranks) > 1:
             return self._finding.ranks
         field, _, column = name.partition(".")
