@@ -126,7 +126,7 @@ def test_an_output_in_ascii_is_no_crash(format, log):
 
 
 def test_our_marks_become_ascii_where_the_output_holds_no_more(log):
-    assert program(log, PYTHONIOENCODING="ascii").stdout.startswith(b"x RESUBMIT WITH LESS GPU MEMORY PER RANK -- ")
+    assert program(log, PYTHONIOENCODING="ascii").stdout.startswith(b"x RESUBMIT WITH LESS USE OF GPU MEMORY -- ")
 
 
 def test_reader_that_closes_the_pipe_early_is_no_error(log):

@@ -155,7 +155,7 @@ def test_first_line_is_the_decision_and_what_happened():
 
 def test_less_certain_answer_is_called_probable():
     likely = replace(OOM, causes=(replace(OOM.causes[0], confidence=0.7),))
-    assert " — Probably: the kernel killed" in render(likely, "text", width=140)
+    assert " — probable cause: the kernel killed" in render(likely, "text", width=140)
 
 
 def test_quiet_report_is_one_line_of_nine_columns():

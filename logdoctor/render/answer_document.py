@@ -12,6 +12,7 @@ from logdoctor.model.escape import escape_all
 from logdoctor.model.numbers import number
 from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
+from logdoctor.render.columns import shorten
 from logdoctor.render.document import Document, LogLine, Section, Task
 from logdoctor.render.entity_names import process_name, rank_count, rank_names, suspect_name
 from logdoctor.render.phrases import (
@@ -28,6 +29,9 @@ from logdoctor.render.phrases import (
 MARKS = {"failed": "✗", "stopped": "■", "finished": "✓"}
 NOT_JUDGED = "?"
 MOST_GUESSES = 3
+LONGEST_QUOTE = 60
+"""Characters of a log line in a headline."""
+LAST_LINES = 3
 
 
 def document(diagnosis: Diagnosis, words: Catalogue) -> Document:
@@ -56,7 +60,8 @@ def happened(diagnosis: Diagnosis, words: Catalogue) -> str:
     if verdict == "finished":
         return words("finished.at", progress=progress) if _is_at_end(job.last_progress) else words("finished")
     if verdict == "no-end-seen":
-        return words("end.step", progress=progress) if progress else words("end.started")
+        key = "end.step" if _is_at_end_of_file(job.last_progress, diagnosis) else "end.after"
+        return words(key, progress=progress) if progress else words("end.started")
     if verdict == "nothing-to-judge":
         return _nothing(diagnosis, words)
     if diagnosis.suspects:
@@ -68,7 +73,19 @@ def happened(diagnosis: Diagnosis, words: Catalogue) -> str:
     if not diagnosis.unexplained and diagnosis.decision.because:
         return continue_sentence(diagnosis.decision.because, words)
     title = next((symptom.title for symptom in diagnosis.symptoms if symptom.title), "")
-    return words("unknown.but", title=continue_sentence(title, words)) if title else words("unknown")
+    if title:
+        return words("unknown.but", title=continue_sentence(title, words))
+    said = next((line.line.text.strip() for line in diagnosis.unexplained), "")
+    return words("unknown.line", text=shorten(said, LONGEST_QUOTE)) if said else words("unknown")
+
+
+def _is_at_end_of_file(progress: Progress | None, diagnosis: Diagnosis) -> bool:
+    """Return whether the last progress stands in the last lines of its file."""
+    if progress is None:
+        return False
+    line = progress.evidence.line
+    lengths = {source.file: source.lines for source in diagnosis.coverage.inputs}
+    return lengths.get(line.file, 0) - line.number <= LAST_LINES
 
 
 def _is_at_end(progress: Progress | None) -> bool:

@@ -33,7 +33,7 @@ def continue_sentence(text: str, words: Catalogue) -> str:
 
 
 def guarded(text: str, confidence: float, words: Catalogue) -> str:
-    """Return ``text`` with "Probably:" before it unless it is certain."""
+    """Return ``text`` as a probable cause unless it is certain."""
     return text if confidence >= CERTAIN else words("probably", text=text)
 
 
