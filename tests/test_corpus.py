@@ -53,7 +53,7 @@ SECTIONS = {
 } - NOT_IN_CORPUS
 """The keys of the words in the template of the report, such as ``fallout``."""
 OUTCOMES = {key for key in catalogue("en").table if key.startswith("role.")} | {
-    "unknown",
+    "unknown.line",
     "finished.at",
     "outlived",
     "end.step",
