@@ -24,6 +24,7 @@ from logdoctor.render import languages, render
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.document import RenderOptions
 from logdoctor.render.formats import markdown
+from logdoctor.render.phrases import split_sentences
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.tables import VERDICTS, read_signatures
 
@@ -178,3 +179,32 @@ def test_captured_cases_and_experiments_of_the_lab_belong_together():
     captured = {c.name for c in CASES if read(c)["made"] == "captured"}
     assert captured <= {e.case for e in EXPERIMENTS}
     assert {e.case for e in EXPERIMENTS if not e.expected_wrong} <= captured
+
+
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+UNSHOWN = 27
+"""Answers of which a number of the title or of the first sentence stands in no quoted line. The number may only fall."""
+
+
+def shown_numbers(diagnosis: Diagnosis) -> set[str]:
+    """Return the numbers of the quoted lines, and those that name the process and the job."""
+    cause, job = diagnosis.causes[0], diagnosis.job
+    lines = " ".join(f"{e.line.text} {e.line.file} {e.why}" for e in cause.evidence).replace(",", "")
+    who = cause.culprit
+    names = (*who.ranks, *who.local_ranks, *who.pids, *who.hosts, *who.gpus, *who.peers, job.id, job.ranks_expected)
+    text = f"{lines} {' '.join(map(str, names))} {len(job.ranks_seen)}"
+    return {*re.findall(r"\d+(?:\.\d+)?", text), *re.findall(r"\d+", text)}
+
+
+def test_numbers_of_a_first_sentence_stand_in_a_quoted_line():
+    untold = {}
+    for case in CASES:
+        diagnosis = diagnose_case(case)
+        if not diagnosis.answer:
+            continue
+        told = f"{diagnosis.answer.title} {split_sentences(diagnosis.answer.summary)[:1]}"
+        shown = shown_numbers(diagnosis)
+        numbers = {part for found in NUMBER.findall(told) for part in (found.replace(",", ""), *found.split(","))}
+        if missing := {n for n in numbers if n and n not in shown and n.replace(",", "") not in shown}:
+            untold[case.name] = missing
+    assert len(untold) <= UNSHOWN, untold
