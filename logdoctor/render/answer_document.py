@@ -150,9 +150,7 @@ def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     elif not calm:
         seen = (*(line for suspect in diagnosis.suspects for line in suspect.evidence), *diagnosis.unexplained)
         yield Section("proof", words("proof"), tuple(log_lines(seen)))
-    yield Section(
-        "do", words("do"), tuple(_tasks(diagnosis, words)), words("do.hung") if diagnosis.decision.running else ""
-    )
+    yield Section("do", words("do.hung" if diagnosis.decision.running else "do"), tuple(_tasks(diagnosis, words)))
     for other in details.further_faults(diagnosis):
         text = words("also", signature=other.signature, title=other.title)
         yield Section("also", "", (text,))

@@ -58,12 +58,11 @@ Block = str | LogLine | Task | Row
 
 
 class Section(Struct, frozen=True):
-    """Blocks of one kind below a heading. ``note`` stands beside the heading."""
+    """Blocks of one kind below a heading."""
 
     key: str
     title: str
     blocks: tuple[Block, ...]
-    note: str = ""
     detail: bool = False
     """True if the first screen leaves it out."""
 
