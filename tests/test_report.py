@@ -57,7 +57,7 @@ def test_repeated_why_is_shown_beside_its_first_line_only():
 def test_line_of_the_last_progress_is_told_in_a_sentence_and_is_the_last_proof():
     places = [line.location for line in blocks(OOM, "proof")]
     assert places == ["slurm-71920.out:90412", "slurm-71920.out:90498", "slurm-71920.out:90377"]
-    assert "The last progress was step 4,210 (slurm-71920.out:90377)." in blocks(OOM, "happened")
+    assert "The last progress was step 4,210 (slurm-71920.out:90377)." in blocks(OOM, "happened")[0].sentences
 
 
 def test_equal_runs_in_a_row_share_a_line():

@@ -25,6 +25,9 @@ WITH_CAUSE: tuple[Verdict, ...] = ("failed", "stopped")
 CALM: tuple[Verdict, ...] = ("finished", "no-end-seen", "nothing-to-judge")
 """Verdicts without a failure."""
 
+INDEPENDENT = 0.5
+"""A further cause with this confidence is a fault of its own."""
+
 Scope = Literal["one", "some", "all", "nobody", "not-told"]
 Ground = Literal[
     "", "own-mouth", "named", "first-end", "odd-one-out", "other-side", "ordered", "all-alike", "only-reports"
@@ -480,6 +483,15 @@ class Diagnosis(Struct, frozen=True):
     def answer(self) -> Cause | None:
         """The cause that the verdict names.  A guess is none."""
         return self.causes[0] if self.causes and self.verdict in WITH_CAUSE else None
+
+    @property
+    def further_faults(self) -> tuple[Cause, ...]:
+        """The independent faults beside the answer.  Alternatives share one chance, so they add up to 1 at most."""
+        answer = self.answer
+        if answer is None:
+            return ()
+        likely = (cause for cause in self.causes[1:] if cause.confidence >= INDEPENDENT)
+        return tuple(cause for cause in likely if cause.confidence + answer.confidence > 1.05)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as JSON-ready data of the schema ``logdoctor.diagnosis/2``."""

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Owner, Progress, Step
 from logdoctor.model.escape import escape_all
 from logdoctor.model.numbers import number
 from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.columns import shorten
-from logdoctor.render.document import Document, LogLine, Section, Task
+from logdoctor.render.document import Document, LogLine, Paragraph, Section, Task
 from logdoctor.render.entity_names import process_name, rank_count, rank_names, suspect_name
 from logdoctor.render.phrases import (
     CERTAIN,
@@ -144,14 +146,15 @@ def _place(evidence: Evidence, words: Catalogue) -> str:
 def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     """Yield the sections of the first screen, then the details."""
     cause, calm = diagnosis.answer, diagnosis.verdict in CALM
-    yield Section("happened", words("happened"), tuple(_sentences(diagnosis, words)))
+    sentences = tuple(_sentences(diagnosis, words))
+    yield Section("happened", words("happened"), (Paragraph(sentences),) if sentences else ())
     if cause:
         yield Section("proof", words("proof"), tuple(log_lines(_proof(cause, diagnosis.job))))
     elif not calm:
         seen = (*(line for suspect in diagnosis.suspects for line in suspect.evidence), *diagnosis.unexplained)
         yield Section("proof", words("proof"), tuple(log_lines(seen)))
     yield Section("do", words("do.hung" if diagnosis.decision.running else "do"), tuple(_tasks(diagnosis, words)))
-    for other in details.further_faults(diagnosis):
+    for other in diagnosis.further_faults:
         text = words("also", signature=other.signature, title=other.title)
         yield Section("also", "", (text,))
     yield Section("doubts", words("doubts"), tuple(_doubts(diagnosis, words)))
@@ -208,11 +211,9 @@ def _proof(cause: Cause, job: JobSummary) -> Iterator[Evidence]:
 def log_lines(evidence: Iterable[Evidence]) -> Iterator[LogLine]:
     """Yield log lines with their locations. A repeated ``why`` is left out after its first line."""
     whys: set[str] = set()
-    for proof in evidence:
-        why = "" if proof.why in whys else proof.why
-        whys.add(why)
-        around = tuple((line.number, line.text.rstrip()) for line in proof.around)
-        yield LogLine(location(proof), proof.line.text.strip(), why, proof.line.number, around)
+    for line in map(details.log_line, evidence):
+        yield replace(line, why="") if line.why in whys else line
+        whys.add(line.why)
 
 
 def _tasks(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Task]:

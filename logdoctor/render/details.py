@@ -22,7 +22,7 @@ def sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     """Yield the details, in the order in which they are read."""
     cause, calm = diagnosis.answer, diagnosis.verdict in CALM
     file = cause.evidence[0].line.file if cause and cause.evidence else ""
-    others = further_faults(diagnosis)
+    others = diagnosis.further_faults
     if cause:
         yield _detail("owner", words, _owner(cause.owner, words))
         yield _detail("checked", words, checks(cause, words, "confirmed", "contradicted"))
@@ -66,18 +66,9 @@ def _guess(cause: Cause, words: Catalogue) -> Iterator[Block]:
     yield from map(log_line, cause.evidence[:1])
 
 
-def further_faults(diagnosis: Diagnosis) -> Sequence[Cause]:
-    """Return the faults beside the answer. Alternatives share one chance, so they add up to 1 at most."""
-    answer = diagnosis.answer
-    if answer is None:
-        return ()
-    return [c for c in diagnosis.causes[1:] if c.confidence >= 0.5 and c.confidence + answer.confidence > 1.05]
-
-
 def alternatives(diagnosis: Diagnosis) -> Sequence[Cause]:
     """Return the less likely causes."""
-    others = further_faults(diagnosis)
-    return [cause for cause in diagnosis.causes[1:] if cause not in others]
+    return [cause for cause in diagnosis.causes[1:] if cause not in diagnosis.further_faults]
 
 
 def log_line(evidence: Evidence) -> LogLine:

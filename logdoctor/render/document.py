@@ -43,6 +43,12 @@ class Task(Struct, frozen=True):
     commands: tuple[str, ...] = ()
 
 
+class Paragraph(Struct, frozen=True):
+    """Sentences that are read as one text, the most important first."""
+
+    sentences: tuple[str, ...]
+
+
 class Row(Struct, frozen=True):
     """A row of a table: those affected, the failure, a description, and the place of its first line."""
 
@@ -53,8 +59,8 @@ class Row(Struct, frozen=True):
     explained_by: str | None = None
 
 
-Block = str | LogLine | Task | Row
-"""A paragraph, a log line, a thing to do or a row of a table."""
+Block = str | Paragraph | LogLine | Task | Row
+"""An item of a list, a paragraph, a log line, a thing to do or a row of a table."""
 
 
 class Section(Struct, frozen=True):

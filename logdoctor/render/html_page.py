@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,7 @@ from logdoctor.render.answer_document import document
 from logdoctor.render.budget import BUDGETS, Budget, truncate
 from logdoctor.render.collective_grid import grids
 from logdoctor.render.consequences import Consequence, consequences, row_ids
-from logdoctor.render.details import further_faults
-from logdoctor.render.document import LogLine, RenderOptions, Row, Task
+from logdoctor.render.document import LogLine, Paragraph, RenderOptions, Row, Task
 from logdoctor.render.job_facts import job_facts
 from logdoctor.render.phrases import is_link, what_was_read
 from logdoctor.render.rank_grid import rank_grid
@@ -79,22 +78,18 @@ def _trees(
     diagnosis: Diagnosis, fallout: Sequence[Row]
 ) -> tuple[list[tuple[str, str, tuple[Consequence, ...]]], list[Row]]:
     """Return a tree of consequences per fault, and all other fallout."""
-    faults = [diagnosis.answer, *further_faults(diagnosis)] if diagnosis.answer else []
+    faults = [diagnosis.answer, *diagnosis.further_faults] if diagnosis.answer else []
     trees = [(fault.signature, fault.title, consequences(fault.signature, fallout)) for fault in faults]
     in_trees = {row for _, _, tree in trees for row in row_ids(tree)}
     return [tree for tree in trees if tree[2]], [row for row in fallout if id(row) not in in_trees]
 
 
-def is_log_line(block: object) -> bool:
-    return isinstance(block, LogLine)
+_BLOCKS: Mapping[str, type] = {"paragraph": Paragraph, "log_line": LogLine, "task": Task, "row": Row}
+"""Tests of the templates for the kinds of blocks."""
 
 
-def is_task(block: object) -> bool:
-    return isinstance(block, Task)
-
-
-def is_row(block: object) -> bool:
-    return isinstance(block, Row)
+def _is_a(kind: type) -> Callable[[object], bool]:
+    return lambda block: isinstance(block, kind)
 
 
 def prose(text: str) -> Markup:
@@ -109,6 +104,6 @@ def prose(text: str) -> Markup:
 def _template() -> tuple[Template, Mapping[str, object]]:
     templates = standalone_html.environment("logdoctor.render")
     templates.filters["prose"] = prose
-    templates.tests |= {"link": is_link, "log_line": is_log_line, "task": is_task, "row": is_row}
+    templates.tests |= {"link": is_link, **{name: _is_a(kind) for name, kind in _BLOCKS.items()}}
     assets = standalone_html.assets(templates, style=["html/report.css"], script=["html/report.js"])
     return templates.get_template("html/page.j2"), assets

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.document import Block, Document, LogLine, Row, Section, Task
+from logdoctor.render.document import Block, Document, LogLine, Paragraph, Row, Section, Task
 from logdoctor.render.phrases import is_link
 
 LONGEST = 600
@@ -71,18 +71,20 @@ def _section(section: Section, words: Catalogue, markup: Markup) -> Iterator[str
     if section.title:
         yield from ("", markup.heading(3, section.title))
     yield ""
-    if section.key == "happened":
-        yield markup.prose(words("space").join(text for text in section.blocks if isinstance(text, str)))
-        return
     rows = [block for block in section.blocks if isinstance(block, Row)]
     if rows:
         yield markup.head([words(key) for key in ("who", "signature", "what", "where")])
-    for number, block in enumerate(section.blocks, 1):
-        yield from _block(block, number, markup)
+    number = 0
+    for block in section.blocks:
+        number += isinstance(block, Task)
+        yield from _block(block, number, words, markup)
 
 
-def _block(block: Block, number: int, markup: Markup) -> Iterator[str]:
+def _block(block: Block, number: int, words: Catalogue, markup: Markup) -> Iterator[str]:
+    """Yield the lines of a block. ``number`` counts the things to do."""
     match block:
+        case Paragraph():
+            yield markup.prose(words("space").join(block.sentences))
         case LogLine():
             why = f" — {markup.prose(block.why)}" if block.why else ""
             yield f"{markup.item} {markup.code(block.location)}{why}"

@@ -29,8 +29,6 @@ OWN_FAULT = frozenset({"app", "checkpoint", "job", "rdzv"})
 """Families of signatures that are never the fault of a machine."""
 CERTAIN = 0.6
 """A cause with less confidence decides nothing."""
-INDEPENDENT = 0.5
-"""A further cause with this confidence is a fault of its own."""
 BY_ACTION: dict[Action, Do] = {
     "stop": "fix-first",
     "retry": "requeue",
@@ -111,7 +109,7 @@ def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
         return _choose_by_progress(again, _attempts(diagnosis.runs)[-1])
     if do == "requeue-without-host":
         return _choose_hosts(cause, diagnosis.job.hosts)
-    faults = (row, *(_by_table(c, diagnosis, rows) for c in _further_faults(diagnosis)))
+    faults = (row, *(_by_table(c, diagnosis, rows) for c in diagnosis.further_faults))
     strictest = min(faults, key=lambda fault: STRICT.index(fault.do))
     if strictest.do != do:
         return Choice(strictest.do, "second", what=strictest.what)
@@ -156,12 +154,6 @@ def _choose_hosts(cause: Cause, hosts: Sequence[str]) -> Choice:
 def _are_most(blamed: Collection[str], hosts: Collection[str]) -> bool:
     """Return whether ``blamed`` are more than half of several hosts."""
     return len(hosts) > 1 and len(blamed) * 2 > len(hosts)
-
-
-def _further_faults(diagnosis: Diagnosis) -> Sequence[Cause]:
-    """Return the faults beside the answer. Alternatives share one chance, so they add up to 1 at most."""
-    answer, *others = diagnosis.causes
-    return [c for c in others if c.confidence >= INDEPENDENT and c.confidence + answer.confidence > 1.05]
 
 
 def _attempts(runs: Sequence[Run]) -> Sequence[Run]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from logdoctor.model import Diagnosis
 from logdoctor.render.answer_document import document
 from logdoctor.render.columns import pad, shorten_path, text_width, wrap, wrap_command, wrap_shortened
-from logdoctor.render.document import Document, LogLine, RenderOptions, Row, Section, Task
+from logdoctor.render.document import Document, LogLine, Paragraph, RenderOptions, Row, Section, Task
 from logdoctor.render.one_line import one_line
 from logdoctor.render.phrases import is_link
 
@@ -101,10 +101,10 @@ class _Layout(Struct, frozen=True):
         if section.title:
             yield self.paint(section.title, "1")
         blocks = section.blocks
-        if section.key == "happened":
-            texts = [text for text in blocks if isinstance(text, str)][: self.room.sentences]
-            yield from self.hanging(self.options.words("space").join(texts), 2, 2)
-            return
+        for block in blocks:
+            if isinstance(block, Paragraph):
+                sentences = block.sentences[: self.room.sentences]
+                yield from self.hanging(self.options.words("space").join(sentences), 2, 2)
         proofs = [block for block in blocks if isinstance(block, LogLine)]
         tasks = [block for block in blocks if isinstance(block, Task)]
         rows = [block for block in blocks if isinstance(block, Row)]
