@@ -133,8 +133,6 @@ LONG_TITLE = f"title: The licence server is gone{' for good' * 6}"
 @pytest.mark.parametrize(
     ("code", "old", "new"),
     [
-        ("old-slot", "cause: ['The licence", "cause: ['The {server?named|unnamed} licence"),
-        ("old-slot", "cause: ['The licence", "cause: ['{server|The} licence"),
         ("last-form", "'Start it again'", "'Start {job} again'"),
         ("long-title", "title: ['The licence server {server} is gone', A licence server is gone]", LONG_TITLE),
         ("long-cause", "cause: ['The", f"cause: ['The {'very ' * 25}"),

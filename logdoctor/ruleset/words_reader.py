@@ -12,7 +12,7 @@ from logdoctor.pack.yaml_lines import Faults, Path
 
 STEP_KEYS = ("do", "run", "when")
 WHEN_KEYS = (*TOOLS, "knows", "lacks")
-COLUMN = re.compile(r"\{(\w+\.\w+)[|?}]")
+COLUMN = re.compile(r"\{(\w+\.\w+)[?}]")
 
 
 def read_words(data: dict[str, Any], path: Path, faults: Faults) -> Words:

@@ -12,7 +12,8 @@ from logdoctor.model.chinese import space_chinese
 from logdoctor.model.tools import TOOLS, Tools
 from logdoctor.pack.regexes import later
 
-OPEN = later(r"\{(\w+(?:\.\w+)?)([|?}])")
+OPEN = later(r"\{(\w+(?:\.\w+)?)([?}])")
+_DEFAULT = later(r"\{(\w+(?:\.\w+)?)\|")
 LONGEST = 160
 """Characters of a value. A longer value is cut at its end."""
 TITLE = 70
@@ -118,12 +119,12 @@ def needed_slots(template: str) -> Iterator[str]:
 
 
 def find_old_slots(template: str) -> Iterator[str]:
-    """Yield ``{name|`` and ``{name?|`` for each slot with other words for an unknown value."""
+    """Yield ``{name|…}`` and ``{name?…|…}``, with other words for an unknown value. Only a claim may have them."""
+    yield from (f"{{{opening[1]}|…}}" for opening in _DEFAULT.finditer(template))
     for opening in OPEN.finditer(template):
         words = template[opening.end() : _closing_brace(template, opening.end())]
-        has_other_words = opening[2] == "?" and _split_alternatives(words)[1] and not opening[1].startswith("claim.")
-        if opening[2] == "|" or has_other_words:
-            yield f"{{{opening[1]}{'?' if has_other_words else ''}|…}}"
+        if opening[2] == "?" and _split_alternatives(words)[1] and not opening[1].startswith("claim."):
+            yield f"{{{opening[1]}?…|…}}"
 
 
 def fill(template: str, values: Values, cut: _Cut | None = None) -> str:
@@ -131,7 +132,7 @@ def fill(template: str, values: Values, cut: _Cut | None = None) -> str:
 
     - ``{name}`` and ``{field.column}`` by the value, ``?`` if it is unknown
     - ``{name? words}`` by the words if the value and all slots in the words are known, else by nothing
-    - ``{name|words}`` and ``{name?words|other}``, as older rules have them: the other words if the value is unknown
+    - ``{claim.name?words|other}`` by the words if the claim is confirmed, else by the other words
 
     A text that begins with a filled "rank" begins with "Rank". Values come from a log, so they are cut and never
     interpreted.
@@ -148,13 +149,11 @@ def _fill_parts(template: str, values: Values, cut: _Cut) -> str:
     at = 0
     while opening := OPEN.search(template, at):
         end = opening.end() - 1 if opening[2] == "}" else _closing_brace(template, opening.end())
-        before, text = template[at : opening.start()], ""
-        value, words = values.get(opening[1]), template[opening.end() : end]
+        before, value = template[at : opening.start()], values.get(opening[1])
         if opening[2] == "?":
-            text = _fill_parts(_choose_words(words, values, known=is_known(value)), values, cut)
+            text = _fill_parts(_choose_words(template[opening.end() : end], values, known=is_known(value)), values, cut)
         elif not is_known(value):
-            text = _fill_parts(words, values, cut) if opening[2] == "|" else "?"
-            before = _drop_repeated_end(before, text)
+            text = "?"
         else:
             text = _format_value(value, cut)
             several = isinstance(value, tuple) and len(value) > 1
@@ -179,20 +178,6 @@ def _pluralise(before: str) -> str:
     "Rank 3" becomes "Ranks 3,5".
     """
     return f"{before[:-1]}s " if _RANK.search(before) else before
-
-
-def _drop_repeated_end(before: str, words: str) -> str:
-    """Drop the last words of ``before`` that end ``words`` too.
-
-    Example: before "on Rank " and words "a rank" give "on ".
-    """
-    parts = words.split(" ")
-    for start in range(len(parts)):
-        end = " ".join(parts[start:])
-        cut = len(before) - len(end) - 1
-        if cut >= 0 and before[cut:].lower() == f"{end.lower()} " and not before[cut - 1 : cut].isalnum():
-            return before[:cut]
-    return before
 
 
 def _closing_brace(template: str, start: int) -> int:
