@@ -169,8 +169,6 @@ class Analysis:
             listen=partial(listen, reader.excerpts.logs),
         )
         problems = (*pack.faults, *reader.problems)
-        if observed.scheduler:
-            diagnosis = replace(diagnosis, job=replace(diagnosis.job, scheduler=observed.scheduler))
         diagnosis = replace(diagnosis, coverage=coverage, problems=problems, made_by=pack.made_by)
         diagnosis = add_guess(diagnosis, observed.counter, pack, words, self.model)
         decision = decide(diagnosis, words, partial(_decisions_about, pack), hung=self.hung, unread=missing)
@@ -182,8 +180,6 @@ class Observed:
 
     def __init__(self, reasoner: Reasoner) -> None:
         self.reasoner, self.counter, self.machines = reasoner, FeatureCounter(), MachineRecords()
-        self.scheduler = ""
-        """The scheduler that the names of the files tell, if no line does."""
         self._first_failures: dict[str, Record] = {}
         """First failure of each file."""
 
@@ -207,7 +203,7 @@ class Observed:
         state = self.reasoner.state
         job = slurm_job_of(source.file for source in reader.coverage.inputs)
         if state.job_id is None and job:
-            state.job_id, self.scheduler = job, SLURM
+            state.job_id, state.named_scheduler = job, SLURM
 
     def copy(self) -> Observed:
         """Return what was observed so far, to learn on its own."""

@@ -37,6 +37,8 @@ class JobState:
         self._unproved_checkpoint: Record | None = None
         """Record of a checkpoint whose end is not seen. Progress after it proves it."""
         self.job_id: str | None = None
+        self.named_scheduler = ""
+        """The scheduler that the names of the files tell, if no line does."""
         self.phases: list[tuple[int, str]] = []
         self.addresses = AddressBook()
         self.clocks = Clocks(self._host_of_clock)
@@ -125,7 +127,10 @@ class JobState:
     @property
     def tools(self) -> Tools:
         """The tools that run the job: scheduler, launcher, framework and MPI library."""
-        return tools_of(self.formats)
+        tools = tools_of(self.formats)
+        if self.named_scheduler and not tools["scheduler"]:
+            return {**tools, "scheduler": (self.named_scheduler,)}
+        return tools
 
     @property
     def launcher(self) -> str | None:
