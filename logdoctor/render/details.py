@@ -100,7 +100,7 @@ def unread(problems: Sequence[Problem], words: Catalogue) -> Iterator[str]:
     """Yield the inputs that could not be read whole, with what to do."""
     for problem in problems[:MOST_PROBLEMS]:
         text = words("colon").join(part for part in (problem.where, problem.what, problem.why) if part)
-        yield f"{text}{words('stop')}{problem.help}" if problem.help else text
+        yield f"{text}{words('and')}{problem.help}" if problem.help else text
     if len(problems) > MOST_PROBLEMS:
         yield words("more", n=f"{len(problems) - MOST_PROBLEMS:,}")
 
@@ -183,10 +183,12 @@ def _outcome(run: Run, words: Catalogue) -> str:
 
 
 def ranks_and_hosts(job: JobSummary, words: Catalogue) -> str:
-    """Return "32 ranks on 4 hosts"."""
+    """Return "32 ranks on 4 hosts", or "3 ranks seen · gpu-b02" if others may be silent."""
     hosts = host_names(job.hosts, words) if len(job.hosts) < 2 else words.count("hostcount", len(job.hosts))
     ranks = rank_count(job, words)
-    return words("job.on", ranks=ranks, hosts=hosts) if ranks and hosts else ranks or hosts
+    if ranks and hosts and job.ranks_expected:
+        return words("job.on", ranks=ranks, hosts=hosts)
+    return words("dot").join(part for part in (ranks, hosts) if part)
 
 
 def _job(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
