@@ -15,7 +15,7 @@ from logdoctor.pipeline.knowledge import gather
 from logdoctor.ruleset import documents
 
 RULE = """\
-title: The {what|part} is out of tune
+title: The {what} is out of tune
 cause: Nobody tuned it.
 action: retry
 remedy: [Tune it.]
@@ -61,7 +61,7 @@ def titles(rules_folder: Path) -> list[str]:
 def test_unchanged_rules_are_compiled_once(rules_folder, monkeypatch):
     settle(monkeypatch)
     compiled = count_compilations(monkeypatch)
-    assert titles(rules_folder) == titles(rules_folder) == ["The {what|part} is out of tune"]
+    assert titles(rules_folder) == titles(rules_folder) == ["The {what} is out of tune"]
     assert compiled == [1]
 
 
@@ -69,7 +69,7 @@ def test_rule_changed_in_place_is_read_again(rules_folder, monkeypatch):
     settle(monkeypatch)
     before = titles(rules_folder)
     (rules_folder / "app/out-of-tune.yaml").write_text(RULE.replace("out of tune\ncause", "in bad tune\ncause"))
-    assert [before, titles(rules_folder)] == [["The {what|part} is out of tune"], ["The {what|part} is in bad tune"]]
+    assert [before, titles(rules_folder)] == [["The {what} is out of tune"], ["The {what} is in bad tune"]]
 
 
 def test_changed_rule_of_the_same_size_and_age_is_not_read_from_the_cache(rules_folder, monkeypatch):
@@ -108,7 +108,7 @@ def as_wheel(rules_folder, monkeypatch) -> Path:
 def test_shipped_rules_of_a_wheel_are_not_read_again(as_wheel, monkeypatch):
     compiled = count_compilations(monkeypatch)
     (as_wheel / "app/out-of-tune.yaml").unlink()
-    assert titles(as_wheel) == ["The {what|part} is out of tune"]
+    assert titles(as_wheel) == ["The {what} is out of tune"]
     assert compiled == []
 
 

@@ -17,10 +17,10 @@ from logdoctor.ruleset import rule_files, shipped_rules
 from logdoctor.ruleset.loading import load
 
 GOOD = """\
-title: The port {port|?} is taken
-cause: Another process listens on port {port|it needs}.
+title: The port {port} is taken
+cause: Another process listens on port {port}.
 action: retry
-remedy: ['ss -ltnp | grep {port|PORT}']
+remedy: ['ss -ltnp | grep {port}']
 references: ['https://example.org/ports']
 symptoms:
   taken: {text: 'Address already in use.*port (?P<port>\\d+)'}

@@ -9,8 +9,6 @@ from logdoctor.authoring.lint_issue import LintIssue, RuleSource
 from logdoctor.model import StepWords, Words
 
 _CODE = re.compile("`([^`]+)`")
-_DEFAULT = re.compile(r"(\{\w+(?:\.\w+)?)\|[^{}]*\}")
-"""The words for an unknown value, as in ``{host|the host}``. They differ between languages, also inside a command."""
 
 
 def check_translations(source: RuleSource) -> Iterator[LintIssue]:
@@ -43,4 +41,4 @@ def _differences(source: RuleSource, lang: str, english: Words, words: Words) ->
 
 def _codes(step: StepWords) -> set[str]:
     """Return the codes of the fullest form. Shorter forms have words in place of values."""
-    return {_DEFAULT.sub(r"\1}", code) for code in _CODE.findall(step.do[0])}
+    return {*_CODE.findall(step.do[0])}
