@@ -39,8 +39,10 @@ def _start(way: str, *args: str, **streams) -> subprocess.CompletedProcess[bytes
 
 @pytest.fixture(scope="module")
 def own_cache(tmp_path_factory):
-    """Return a cache that no other test fills, because a full cache drops what was unused for longest."""
-    return tmp_path_factory.mktemp("cache")
+    """Return a filled cache that no other test fills, because a full cache drops what was unused for longest."""
+    cache = tmp_path_factory.mktemp("cache")
+    _start("short", input=b"", env={**os.environ, "LOGDOCTOR_CACHE": str(cache)})
+    return cache
 
 
 @pytest.fixture
