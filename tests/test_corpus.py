@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from logdoctor.model import Diagnosis, Do, Verdict, Who
+from logdoctor.model.numbers import format_size
 from logdoctor.render import languages, render
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.document import RenderOptions
@@ -192,7 +193,8 @@ def shown_numbers(diagnosis: Diagnosis) -> set[str]:
     lines = " ".join(f"{e.line.text} {e.line.file} {e.why}" for e in cause.evidence).replace(",", "")
     who = cause.culprit
     names = (*who.ranks, *who.local_ranks, *who.pids, *who.hosts, *who.gpus, *who.peers, job.id, job.ranks_expected)
-    text = f"{lines} {' '.join(map(str, names))} {len(job.ranks_seen)}"
+    sizes = " ".join(format_size(int(kb) * 1024) for kb in re.findall(r"(\d+)kB", lines))
+    text = f"{lines} {sizes} {' '.join(map(str, names))} {len(job.ranks_seen)}"
     return {*re.findall(r"\d+(?:\.\d+)?", text), *re.findall(r"\d+", text)}
 
 

@@ -174,12 +174,14 @@ def _finished(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
 
 
 def _sentences(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
-    """Yield what happened, one sentence each, the most important first."""
+    """Yield what happened, one sentence each, the most important first: facts, then what is often the reason."""
     cause, job = diagnosis.answer, diagnosis.job
     if not cause:
         return
     first, *more = split_sentences(cause.summary) or [""]
+    guesses = tuple(words("guesses.begin").split())
     yield first
+    yield from (sentence for sentence in more if not sentence.startswith(guesses))
     reason = diagnosis.decision.because
     if reason and reason != words.table.get(f"because.{diagnosis.decision.do}"):
         yield reason
@@ -187,7 +189,7 @@ def _sentences(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
         yield _progress_sentence(diagnosis, words)
     if cause.victims:
         yield words.count("victims" if cause.culprit.ranks else "reports", cause.victims)
-    yield from more
+    yield from (sentence for sentence in more if sentence.startswith(guesses))
 
 
 def _progress_sentence(diagnosis: Diagnosis, words: Catalogue) -> str:

@@ -73,10 +73,12 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     """
     ordered = [m for group in counted.values() for m in group]
     (decisive, *own), *groups = counted.values()
-    proofs = [decisive, *(group[0] for group in groups), *(blaming := _blaming_matches(rule, matches))]
+    blaming = _blaming_matches(rule, matches)
+    details = [*_nearest_details(rule, decisive, matches, state)]
+    proofs = [decisive, *(group[0] for group in groups), *blaming]
     ranks = sorted({r for m in ordered if (r := state.places.rank_of(m.record)) is not None})
     latest = max((m.record for m in ordered), key=lambda e: e.order)
-    values = _values(proofs, ranks, state)
+    values = _values([*proofs, *details], ranks, state)
     _join_members(values, ordered)
     _add_other_side(values, rule, [decisive, *own], blaming, state)
     culprit = find_culprit(rule, counted, values, state)
@@ -86,7 +88,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     _add_culprit(values, rule, culprit)
     return Finding(
         rule=rule,
-        records=tuple(m.record for m in (*proofs, *own)[:MAX_RECORDS]),
+        records=tuple(m.record for m in (decisive, *details, *proofs[1:], *own)[:MAX_RECORDS]),
         values=values,
         culprit=culprit,
         ranks=tuple(ranks),
@@ -104,8 +106,22 @@ def _blaming_matches(rule: Rule, matches: MatchesBySymptom) -> list[Match]:
 
     They belong to the first matched symptom in ``blame``.
     """
-    names = rule.when.get("blame", ())
-    return next((matches[n].all() for n in ([names] if isinstance(names, str) else names) if n in matches), [])
+    return next((matches[name].all() for name in _names(rule, "blame") if name in matches), [])
+
+
+def _nearest_details(rule: Rule, decisive: Match, matches: MatchesBySymptom, state: JobState) -> Iterator[Match]:
+    """Yield a match of each symptom in ``also``: the nearest to the decisive match that is of no other host."""
+    host, order = state.places.host_of(decisive.record), decisive.record.order
+    for name in _names(rule, "also"):
+        found = matches[name].all() if name in matches else ()
+        of_host = [m for m in found if state.places.host_of(m.record) in (None, host)]
+        if of_host:
+            yield min(of_host, key=lambda m: abs(m.record.order - order))
+
+
+def _names(rule: Rule, key: str) -> Sequence[str]:
+    names: str | Sequence[str] = rule.when.get(key, ())
+    return [names] if isinstance(names, str) else names
 
 
 def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> dict[str, Value]:

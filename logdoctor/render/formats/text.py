@@ -39,8 +39,9 @@ class Room(Struct, frozen=True):
 
 ROOMY = Room(99, 99, 3, 99, 99)
 SCREENS = (
-    Room(3, 4, 2, 9, 3),
-    Room(3, 3, 2, 9, 2),
+    Room(5, 4, 2, 9, 3),
+    Room(4, 4, 2, 9, 3),
+    Room(4, 3, 2, 9, 2),
     Room(3, 2, 2, 9, 2),
     Room(3, 2, 2, 5, 2),
     Room(2, 2, 2, 4, 2),
