@@ -21,7 +21,7 @@ from logdoctor.reasoning.findings.slots import FindingValues
 from logdoctor.reasoning.findings.wording import fill_title, fill_words
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
-from logdoctor.reasoning.verdict.owner import owner_of
+from logdoctor.reasoning.verdict.owner import owner_of, with_frame
 
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
@@ -56,6 +56,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
     doubt = next((c for c in checks if is_decisive(c)), None)
     culprit, values = Culprit() if doubt else culprit_of(finding, explained, state), measured_values(finding)
+    owner = owner_of(finding, dict(values), words)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
         signature=rule.signature,
@@ -65,7 +66,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         by="classifier" if preferred else "rule",
         culprit=culprit,
         action=rule.action,
-        steps=texts.steps,
+        steps=with_frame(texts.steps, owner, rule, words),
         references=rule.references,
         evidence=(
             *_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
@@ -74,7 +75,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),
         rule=rule.id,
         rule_origin=rule.path,
-        owner=owner_of(finding, dict(values), words),
+        owner=owner,
         values=values,
         checked=tuple(_check(c, state, words) for c in checks),
         victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
