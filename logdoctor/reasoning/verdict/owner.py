@@ -65,15 +65,16 @@ def owner_of(finding: Finding, values: Mapping[str, Scalar], words: Catalogue) -
 
 
 def with_frame(steps: Sequence[Step], owner: Owner, rule: Rule, words: Catalogue) -> tuple[Step, ...]:
-    """Add the step "Look at train.py:88" behind the first step, or before it if the rule knows no certain fix.
+    """Add the step "Look at train.py:88" behind the first step, or before it.
 
-    The frame shows where the failure came up. That is often the call of the whole run.
+    The frame of an exception is often the call of the whole run, so a certain fix stands before it. A fallback rule
+    knows no certain fix, and of a crash the frame is the best that is known.
     """
     if not owner.frame:
         return tuple(steps)
     code = owner.code.replace("`", "'")
     look = Step(words("look.code", frame=owner.frame, code=code) if code else words("look", frame=owner.frame))
-    at = 0 if rule.role == "fallback" else 1
+    at = 0 if rule.role == "fallback" or rule.failure_class in TOLD_BY_PARENT else 1
     return (*steps[:at], look, *steps[at:])
 
 
