@@ -301,9 +301,10 @@ class Lives:
             self.roll_call.add(record, over=self._any_ended)
 
     def _read_closing(self, of: str, record: Record) -> None:
-        closed = self.closings.setdefault(record.kind, {})
-        if len(closed) < MAX_LIVES:
-            closed[None if of == "program" else (key_of(record), record.fields.get("group_rank"))] = record
+        closed, key = self.closings.setdefault(record.kind, {}), key_of(record)
+        if len(closed) < MAX_LIVES:  # a line of no process speaks for the program
+            of_program = of == "program" or isinstance(key, str)
+            closed[None if of_program else (key, record.fields.get("group_rank"))] = record
 
     def _add_work(self, key: Key, life: Lifecycle) -> None:
         if life is self._others:

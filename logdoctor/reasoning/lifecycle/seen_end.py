@@ -31,14 +31,19 @@ def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record |
 def _find_closing(state: JobState, in_run: Callable[[Record], bool]) -> Record | None:
     """Return the line by which a library closed all processes, or the program, in order after the last step.
 
-    The last step must be the last of its count. Neither proves a good end alone: a bar is full after each epoch, and
-    a library also closes after an exception.
+    The last step must be the last of its count, or the work a final result. Neither proves a good end alone: a bar is
+    full after each epoch, and a library also closes after an exception. A program that says "done" itself may print
+    only some of its steps.
     """
-    work = state.lives.job.work.latest
-    if not work or not in_run(work[-1]) or not state.lives.counters.is_at_end(work[-1]):
+    lives = state.lives
+    last = lives.job.work.latest[-1] if lives.job.work.latest else lives.result
+    if last is None or not in_run(last):
         return None
-    for closed in state.lives.closings.values():
-        if None in closed or len(closed) >= (state.places.expected or 1):
+    is_full = last is lives.result or lives.counters.is_at_end(last)
+    for closings in lives.closings.values():
+        closed = {key: record for key, record in closings.items() if record.order > last.order}
+        said = None in closed and (is_full or lives.counters.may_end_after(last))
+        if said or (is_full and len(closed) >= (state.places.expected or 1)):
             return max(closed.values(), key=lambda record: record.order)
     return None
 
