@@ -162,13 +162,16 @@ def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     names = [f"{guess.signature} {guess.confidence:.2f}" for guess in guesses[:MOST_GUESSES]]
     if not calm:
         yield Section("guesses", words("guesses"), (words("dot").join(names),) if names else ())
+    if calm:
+        yield Section("harmless", words("harmless"), tuple(details.harmless(diagnosis)))
     yield Section("not-read", words("notread"), tuple(details.unread(diagnosis.problems, words)))
     yield from details.sections(diagnosis, words)
 
 
 def _finished(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     survived = tuple(log_lines(symptom.evidence[0] for symptom in diagnosis.symptoms if symptom.evidence))
-    yield Section("outlived", words("outlived"), survived)
+    yield Section("outlived", words("outlived.again" if len(diagnosis.runs) > 1 else "outlived"), survived)
+    yield Section("harmless", words("harmless"), tuple(details.harmless(diagnosis)))
     yield Section("not-read", words("notread"), tuple(details.unread(diagnosis.problems, words)))
     yield from details.sections(diagnosis, words)
 

@@ -32,6 +32,8 @@ MAX_CAUSES = 3
 DOUBTED = 0.2
 """Highest confidence of an answer that a line contradicts.  So many of them are right at most."""
 MAX_EVIDENCE, MAX_SYMPTOM_EVIDENCE = 6, 3
+ALARMING = ("fatal", "error", "warning")
+"""Levels of lines that look like a failure."""
 MAX_ALIKE = 3
 """Number of quoted lines of one source that differ only in their numbers."""
 
@@ -175,6 +177,23 @@ def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple
             way=_way(e.why) if e.why else "",
         )
         for e in (*rows, *rest)
+    )
+
+
+def build_harmless(findings: Iterable[Finding], state: JobState, words: Catalogue) -> tuple[SymptomSeen, ...]:
+    """Return the findings of benign rules on lines that look like a failure, in log order."""
+    rows = {f.rule.id: f for f in findings if any(record.level in ALARMING for record in f.records)}
+    return tuple(
+        SymptomSeen(
+            signature=f.rule.signature,
+            explained_by=None,
+            title=fill_title(f.rule.say(words.lang).title, FindingValues(f, words.lang, state)),
+            ranks=f.ranks,
+            count=f.count,
+            evidence=_quote(f.records, state, words, 1),
+            rule=f.rule.id,
+        )
+        for f in sorted(rows.values(), key=lambda f: f.first)
     )
 
 
