@@ -1,7 +1,7 @@
 """Lives of the processes, of the program and of the job.
 
 A process is a rank, else a host and pid, else a file.  The program is all its processes together.  The job is the
-program as the batch system sees it.  Memory is bounded: of each life its first and last record, a few ends and its
+program as the batch system sees it.  Memory is bounded: of each life its last record, a few ends and its
 last steps are kept.
 """
 
@@ -24,7 +24,6 @@ from logdoctor.reasoning.lifecycle.recovery import CaughtExceptions, RollCall
 from logdoctor.reasoning.lifecycle.spans import advances
 from logdoctor.reasoning.lifecycle.step_counters import Counters
 
-Course = Literal["ended well", "was ended", "failed", "cut", "fell silent", "not heard"]
 Key = int | tuple[str, int] | str
 """Rank, host and pid, or file."""
 
@@ -34,8 +33,6 @@ MAX_FILES = 4096
 MAX_STEPS, MAX_OLDER_STEPS, MAX_ENDS = 64, 64, 8
 ENOUGH_STEPS = 3
 """Number of steps after a failure that show that it was survived."""
-SILENT_SECONDS, SILENT_STEPS = 60.0, 5
-"""A process fell silent if others worked on for so long, and for so many of its steps."""
 MAX_GOOD_ENDS = 64
 STARTS: tuple[Mark, ...] = ("starts", "starts again", "comes up")
 SIGNALS = range(1, 65)
@@ -77,10 +74,6 @@ class Work(Struct):
         first = self.latest[0].order if self.latest else sys.maxsize
         yield from (record for record in reversed(self.older) if record.order < first)
 
-    def last(self, wanted: Callable[[Record], bool]) -> Record | None:
-        """Return the latest kept record that passes ``wanted``."""
-        return next((record for record in self.newest_first() if wanted(record)), None)
-
     def after(self, alarm: Record, counts: Callable[[Record], bool]) -> Iterator[Record]:
         """Yield the steps after ``alarm`` that pass ``counts``, the latest first.
 
@@ -97,9 +90,8 @@ class Work(Struct):
 class Lifecycle(Struct):
     """Life of one process, of the program or of the job."""
 
-    first: Record | None = None
     last: Record | None = None
-    """First and last record that it printed."""
+    """Last record that it printed."""
     alarm: Record | None = None
     """First failing record of this attempt."""
     work: Work = field(default_factory=Work)
@@ -109,12 +101,6 @@ class Lifecycle(Struct):
     """Orders to end it."""
     well: Record | None = None
     """Last report that it ended well."""
-    begun: int = 0
-    """`Record.order` from which on the last attempt or job of the log counts."""
-
-    def hear(self, record: Record) -> None:
-        self.last = record.without_lines()
-        self.first = self.first or self.last
 
     def add_end(self, record: Record, mark: str) -> None:
         if mark == "ends well" or (mark == "fails" and record.fields.get("exit_code") == 0):
@@ -124,39 +110,23 @@ class Lifecycle(Struct):
         if len(reports) < MAX_ENDS:
             reports.append(record.without_lines())
 
-    def begin_attempt(self, order: int) -> None:
+    def begin_attempt(self) -> None:
         """Forget how the attempt before was ended, because another attempt or job begins."""
-        self.begun = order
         self.work.begin_attempt()
         self.alarm = None
         self.ends.clear()
         self.orders.clear()
 
-    def course(self, job: Lifecycle) -> Course:
-        """Return how this life went."""
-        if self.last is None and not self.ends and not self.well:
-            return "not heard"
-        if failure := next((end for end in self.ends if not self._went_on_after(end)), None):
-            ordered = any(_is_older(order, failure) for order in (*self.orders, *job.orders))
-            return "was ended" if ordered and signal_of(failure) in ORDERS else "failed"
-        if self.well is not None and self.well.order >= self.begun:
-            return "ended well"
-        if self.orders or job.orders:
-            return "was ended"
-        if self.last is not None and self._fell_silent(job):
-            return "fell silent"
-        return "cut"
+    def failed(self) -> bool:
+        """Return whether it ended by a failure, not by an order, and did not go on after that."""
+        failure = next((end for end in self.ends if not self._went_on_after(end)), None)
+        if failure is None:
+            return False
+        was_ordered = any(_is_older(order, failure) for order in self.orders)
+        return not (was_ordered and signal_of(failure) in ORDERS)
 
     def _went_on_after(self, end: Record) -> bool:
         return sum(1 for _ in self.work.after(end, lambda _: True)) >= ENOUGH_STEPS
-
-    def _fell_silent(self, job: Lifecycle) -> bool:
-        """Return whether the others worked on for long while this process was silent."""
-        latest = job.work.latest[-1] if job.work.latest else None
-        silence = elapsed(self.last, latest) if self.last and latest else None
-        return silence is not None and silence > max(
-            SILENT_SECONDS, SILENT_STEPS * (usual_gap(self.work.latest) or 0.0)
-        )
 
 
 class Lives:
@@ -168,7 +138,6 @@ class Lives:
         self.places, self.attempts, self.clocks = places, attempts, clocks
         self.processes: dict[Key, Lifecycle] = {}
         self.named_ends = NamedEnds(attempts)
-        self._ranked_works: dict[int, Work] = {}
         self.unranked_works: list[Work] = []
         """Steps of processes whose lines name no rank."""
         self.program, self.job = Lifecycle(), Lifecycle()
@@ -209,7 +178,7 @@ class Lives:
 
     def observe(self, record: Record) -> None:
         if self.attempts.spans > self._spans:
-            self._begin_attempt(record)
+            self._begin_attempt()
         self.records += 1
         self.formats.add(record.format)
         self.kinds.add(record.kind)
@@ -220,7 +189,7 @@ class Lives:
             self._read_time(record, record.time)
         source = record.source
         speaker = self._life(_key(source.rank, source.host, source.pid, record.line.file))
-        speaker.hear(record)
+        speaker.last = record.without_lines()
         life = self._life(key_of(record)) if record.signs else speaker
         for sign in record.signs:
             self._read_sign(sign, record, life)
@@ -287,8 +256,8 @@ class Lives:
 
     def _read_work(self, of: str, record: Record, life: Lifecycle) -> None:
         if of == "process":
-            if not life.work.count:
-                self._add_work(key_of(record), life)
+            if not life.work.count and life is not self._others and not isinstance(key_of(record), int):
+                self.unranked_works.append(life.work)
             life.work.add(record)
             self.job.work.add(record)
             self.first_step = self.first_step or record
@@ -305,30 +274,26 @@ class Lives:
         if len(closed) < MAX_LIVES:
             closed[None if of == "program" else (key_of(record), record.fields.get("group_rank"))] = record
 
-    def _add_work(self, key: Key, life: Lifecycle) -> None:
-        if life is self._others:
-            return
-        if isinstance(key, int):
-            self._ranked_works[key] = life.work
-        else:
-            self.unranked_works.append(life.work)
-
-    def _begin_attempt(self, start: Record) -> None:
+    def _begin_attempt(self) -> None:
         self._spans = self.attempts.spans
         self.counters.begin_attempt()
         self.closings.clear()
         for life in (*self.processes.values(), self.program, self.job):
-            life.begin_attempt(start.order)
+            life.begin_attempt()
 
     # ── queries ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def works(self, rank: int | None) -> Iterator[Work]:
         """Yield the steps that may be of ``rank``, or those of all processes."""
         if rank is None:
-            yield from self._ranked_works.values()
-        elif rank in self._ranked_works:
-            yield self._ranked_works[rank]
+            yield from self.ranked_works().values()
+        elif rank in self.processes:
+            yield self.processes[rank].work
         yield from self.unranked_works
+
+    def ranked_works(self) -> dict[int, Work]:
+        """Return the steps of each rank that made some."""
+        return {key: life.work for key, life in self.processes.items() if isinstance(key, int) and life.work.count}
 
     def is_machine_log(self, file: str) -> bool:
         """Return whether a file holds records of machine or cluster only."""
@@ -343,7 +308,7 @@ class Lives:
     def any_failed(self) -> bool:
         """Return whether a process, the program or the job failed or was ended in this attempt."""
         lives = (*self.processes.values(), self.program, self.job)
-        return bool(self.job.orders) or any(life.course(self.job) == "failed" for life in lives)
+        return bool(self.job.orders) or any(life.failed() for life in lives)
 
     def with_alarm(self) -> set[Key]:
         """Return the processes that printed a failure."""
