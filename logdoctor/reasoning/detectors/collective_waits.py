@@ -23,9 +23,11 @@ from msgspec import Struct, field
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import forget, split_odd
 from logdoctor.reasoning.detectors.stacks import PAIRWISE, Position, position_of
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import starts_workers
+from logdoctor.reasoning.lifecycle.lives import SIGKILL
 
 MIN_WAITING = 2
 """With one wait alone, other ranks may have been killed before they reported theirs."""
@@ -42,7 +44,6 @@ _LOST_PEER = later(
 _SEND = later(r":i?send\w*$")
 _STARTED_TRANSFER = later(r":i(?:send|recv)$")
 """Innermost frame of a rank that starts a transfer. Waiting for its end has another innermost frame."""
-SIGKILL = 9
 
 
 class Detector(Struct):
@@ -63,7 +64,7 @@ class Detector(Struct):
 
     def observe(self, record: Record) -> None:
         if starts_workers(record):
-            self._reset()
+            forget(self)
         elif record.has("is ended", "named"):
             if record.fields.get("signal") == SIGKILL and record.pid is not None and len(self.killed_pids) < MAX_RANKS:
                 self.killed_pids.add(record.pid)
@@ -73,11 +74,6 @@ class Detector(Struct):
             self.reported.update(r for r in ranks[:MAX_RANKS] if isinstance(r, int))
         elif record.rank is not None and record.failing:
             self._read_failure(record, record.rank)
-
-    def _reset(self) -> None:
-        for collection in (self.waits, self.failed_otherwise, self.reported, self.late_starters, self.killed_pids):
-            collection.clear()
-        self.has_timeout = False
 
     def _read_failure(self, record: Record, rank: int) -> None:
         text = record.text[:SEARCHED]
@@ -94,12 +90,8 @@ class Detector(Struct):
     def derive(self, state: JobState) -> list[Record]:
         if not self.has_timeout or len(self.waits) < MIN_WAITING:
             return []
-        world = (
-            state.places.ranks
-            | self.reported
-            | self.waits.keys()
-            | set(range(min(state.places.expected or 0, MAX_RANKS)))
-        )
+        expected = range(min(state.places.expected or 0, MAX_RANKS))
+        world = {*state.places.ranks, *self.reported, *self.waits, *expected}
         absent = sorted(world - self.waits.keys())
         if len(absent) == 1 and absent[0] not in self.failed_otherwise:
             return [self._silent_rank(absent[0], state)]
@@ -118,37 +110,36 @@ class Detector(Struct):
 
     def _silent_rank(self, missing: int, state: JobState) -> Record:
         first = min((e for e in self.waits.values() if _TIMEOUT.search(e.text[:SEARCHED])), key=lambda e: e.order)
-        host, position = state.places.host_with(missing), position_of(first)
-        fields: dict[str, Value] = {
-            "missing": (missing,),
-            "missing_hosts": (host,) if host else (),
-            "function": _function_name(position) if position else "",
-            "unresponsive": "yes" if len(self.killed_pids) == 1 else "no",
-        }
-        return derive_record("silent_rank", first, fields)
+        position = position_of(first)
+        return derive_record(
+            "silent_rank",
+            first,
+            missing=(missing,),
+            missing_hosts=state.places.hosts_with((missing,)),
+            function=_function_name(position) if position else "",
+            unresponsive="yes" if len(self.killed_pids) == 1 else "no",
+        )
 
 
 def _compare(positions: Mapping[int, Position], state: JobState) -> list[Record]:
     """Compare the calls in which all ranks wait."""
     if all(_SEND.search(p.call) for p in positions.values()):
         first = min(positions.values(), key=lambda p: p.record.order)
-        return [derive_record("all_send", first.record, {"function": _function_name(first), "count": len(positions)})]
-    sides: dict[str, list[int]] = {}  # by call, because ranks may reach the same barrier from different functions
-    for rank, position in sorted(positions.items()):
-        sides.setdefault(position.call, []).append(rank)
-    if len(sides) < 2 or any(PAIRWISE.search(p.call) for p in positions.values()):
+        return [derive_record("all_send", first.record, function=_function_name(first), count=len(positions))]
+    # by call, because ranks may reach the same barrier from different functions
+    most, odd = split_odd({rank: position.call for rank, position in positions.items()})
+    if not odd or any(PAIRWISE.search(p.call) for p in positions.values()):
         return []  # pipeline stages wait in different calls by design
-    ordered = sorted(sides.values(), key=lambda side: (-len(side), side))
-    most, odd = ordered[0], [rank for side in ordered[1:] for rank in side]
     odd_position, usual_position = positions[odd[0]], positions[most[0]]
+    few = odd if len(odd) < len(most) else []
     fields: dict[str, Value] = {
         "function": _function_name(odd_position),
         "others_function": _function_name(usual_position),
         "others": len(most),
+        "odd": tuple(few),
+        "odd_hosts": state.places.hosts_with(few),
     }
-    if len(odd) < len(most):
-        fields |= {"odd": tuple(odd), "odd_hosts": state.places.hosts_with(odd)}
-    return [derive_record("waits_differ", position.record, fields) for position in (odd_position, usual_position)]
+    return [derive_record("waits_differ", position.record, **fields) for position in (odd_position, usual_position)]
 
 
 def _function_name(position: Position) -> str:

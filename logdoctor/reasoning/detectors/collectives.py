@@ -155,7 +155,7 @@ class Detector(Struct):
             return []
         ops: dict[str, Value] = {"op": most[0].fields["op"], "other_op": odd[0].fields["op"]}
         fields = {**ops, **_ranks_and_hosts("odd", odd, state)}
-        return [derive_record("collective_mismatch", e, fields) for e in (odd[0], most[0])]
+        return [derive_record("collective_mismatch", e, **fields) for e in (odd[0], most[0])]
 
     def waiters(self) -> Iterator[Waiter]:
         """Return each waiting rank with its group.
@@ -213,8 +213,7 @@ class Detector(Struct):
             return []
         if any(rank == missing[0] and "last_enqueued" in e.fields for (_, rank), e in self.states.items()):
             return []
-        fields: dict[str, Value] = {"seq": first.seq, "op": first.op, "missing": (missing[0],)}
-        return [derive_record("missing_rank", first.record, fields)]
+        return [derive_record("missing_rank", first.record, seq=first.seq, op=first.op, missing=(missing[0],))]
 
     def _stragglers(self, state: JobState) -> list[Record]:
         """Return records for work under way when the first rank timed out."""
@@ -233,7 +232,7 @@ class Detector(Struct):
             if "late" not in fields and (rank := self._absent_rank(state, last)) is not None:
                 fields["late"] = (rank,)
         timeout_fields: dict[str, Value] = {k: v for k, v in first.fields.items() if k in ("seq", "op", "timeout_ms")}
-        return [derive_record("straggler", record, {**timeout_fields, **fields}) for record in (last, first)]
+        return [derive_record("straggler", record, **timeout_fields, **fields) for record in (last, first)]
 
     def _was_awaited(self, file: str, busy: Record, state: JobState) -> bool:
         """Return whether ``busy`` shows a rank that the others waited for.
@@ -332,7 +331,7 @@ def _mismatch_records(sides: tuple[list[Waiter], list[Waiter]], unsure: int, sta
     }
     if len(odd) + unsure < len(most) or len(odd) * CLEAR_RATIO <= len(most):
         fields |= _ranks_and_hosts("odd", [s.record for s in odd], state)
-    return [derive_record("collective_mismatch", s[0].record, fields) for s in (odd, most)]
+    return [derive_record("collective_mismatch", s[0].record, **fields) for s in (odd, most)]
 
 
 def _describe(own: Waiter, other: Waiter) -> str:
@@ -351,10 +350,10 @@ def _behind_records(behind: dict[int, Record], waiting: list[Waiter], state: Job
     fields: dict[str, Value] = {"seq": first.seq, "op": first.op}
     if len(behind) > len(waiting):
         fields |= {**_ranks_and_hosts("odd", [s.record for s in waiting], state), "other_op": "nothing"}
-        return [derive_record("collective_mismatch", first.record, fields)]
+        return [derive_record("collective_mismatch", first.record, **fields)]
     fields |= {"phase": "enqueue", "work": f"it had not started {first.op} number {first.seq}"}
     fields |= _ranks_and_hosts("late", list(behind.values()), state)
-    return [derive_record("straggler", record, fields) for record in (*behind.values(), first.record)]
+    return [derive_record("straggler", record, **fields) for record in (*behind.values(), first.record)]
 
 
 def _is_replay(busy: Record) -> bool:

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
@@ -138,8 +138,8 @@ class Detector(Struct):
         """Return the ends in a line that came before the job was ended."""
         job_end, code = self.job_ends.get(record.line.file), record.fields.get("exit_code")
         if record.reports_end_of_other and job_end is not None and code and printed_after(job_end, record):
-            fields = {name: record.fields[name] for name in ("ranks", "exit_code") if name in record.fields}
-            yield derive_record("first_exits", record, {**fields, "reporter": record.format}, keep_source=False)
+            ranks = record.fields.get("ranks")
+            yield derive_of_other("first_exits", record, ranks=ranks, exit_code=code, reporter=record.format)
 
     def _is_fallout(self, death: Death, waits_by_rank: Mapping[int, list[Record]]) -> bool:
         """Return whether the end only follows from another.
@@ -181,10 +181,10 @@ def _unlisted_task(deaths: Sequence[Death]) -> Iterator[Record]:
     unlisted = set(range(max(terminated, default=0))) - terminated
     if len(terminated) < MIN_TERMINATED or len(unlisted) != 1:
         return
-    hosts = {d.host for d in deaths}
-    fields: dict[str, Value] = {"rank": unlisted.pop(), "how": "task failure", "reporter": "slurm"}
-    fields |= {"host": short_host(host)} if len(hosts) == 1 and (host := hosts.pop()) else {}
-    yield derive_record("first_death", deaths[0].record, fields, keep_source=False)
+    hosts = {short_host(d.host or "") for d in deaths}
+    host = hosts.pop() if len(hosts) == 1 else None
+    fields: dict[str, Value | None] = {"rank": unlisted.pop(), "host": host, "how": "task failure", "reporter": "slurm"}
+    yield derive_of_other("first_death", deaths[0].record, **fields)
 
 
 def _add_first(table: dict[Process, Record], record: Record) -> None:
@@ -260,15 +260,15 @@ def _with_rank(first: Death | None, deaths: list[Death]) -> Death | None:
 
 def _first_death(death: Death) -> Record:
     record = death.record
-    reporter = "itself" if record.reports_own_end else record.format
-    fields: dict[str, Value | None] = {
-        "rank": death.rank,
-        "host": short_host(death.host) if death.host else None,
-        "pid": death.pid,
-        "signal": death.signal,
-        "exit_code": death.exit_code,
-        "exception": death.exception,
-        "how": death.outcome,
-        "reporter": reporter,
-    }
-    return derive_record("first_death", record, fields, keep_source=False)
+    return derive_of_other(
+        "first_death",
+        record,
+        rank=death.rank,
+        host=short_host(death.host or ""),
+        pid=death.pid,
+        signal=death.signal,
+        exit_code=death.exit_code,
+        exception=death.exception,
+        how=death.outcome,
+        reporter="itself" if record.reports_own_end else record.format,
+    )

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from logdoctor.model import Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import forget
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 
@@ -39,9 +40,7 @@ class Detector(Struct):
     def observe(self, record: Record) -> None:
         rank = record.rank
         if record.has("starts again"):
-            self.steps.clear()
-            self.phases.clear()
-            self.waits.clear()
+            forget(self)
         elif rank is None or len(self.steps) >= MAX_RANKS:
             return
         elif record.has("works", "process"):
@@ -65,10 +64,6 @@ class Detector(Struct):
         if rank in self.waits or rank not in self.steps or not printed_after(phase, self.steps[rank]):
             return
         if all(state.surely_after(record, phase) for record in waiting):
-            fields = {
-                "rank": rank,
-                "host": state.places.host_of(phase),
-                "phase": str(phase.fields["phase"]),
-                "work": phase.text.strip()[:120],
-            }
-            yield derive_record("lone_phase", phase, fields)
+            host, phase_name = state.places.host_of(phase), str(phase.fields["phase"])
+            work = phase.text.strip()[:120]
+            yield derive_record("lone_phase", phase, rank=rank, host=host, phase=phase_name, work=work)

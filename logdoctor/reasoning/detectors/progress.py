@@ -181,7 +181,7 @@ class Detector(Struct):
             fields |= {"phase": str(phase.fields.get("phase", "")), "work": phase.text.strip()[:120]}
         if len(ranks) == 1:
             fields["rank"] = ranks[0]
-        return [derive_record("stopped_first", phase or steps.last, fields)]
+        return [derive_record("stopped_first", phase or steps.last, **fields)]
 
     def _behind(self, steps_by_process: Mapping[ProcessKey, RankSteps]) -> list[ProcessKey]:
         """Return the processes that stopped clearly before all others.
@@ -244,7 +244,7 @@ class Detector(Struct):
             fields["step"] = last_step.fields["value"]
         if self.last_phase is not None and not _COMPLETED.search(self.last_phase.text):
             fields["phase"] = str(self.last_phase.fields.get("phase", ""))
-        return [derive_record("stood_still", order, fields)]
+        return [derive_record("stood_still", order, **fields)]
 
     def _bearable(self, last_step: Record, last_sign: Record, order: Record, state: JobState) -> float:
         """Return the seconds without progress that this job may need.

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 import regex
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Line, Record, Value
 from logdoctor.pack.regexes import later
@@ -220,7 +221,7 @@ def _odd_records(odd: list[Position], others: list[Position], state: JobState) -
     alike = [s for s in others if s.stack == other.stack]
     compared = next((s for s in alike if s.record.order > first.record.order), alike[0])
     kind = "odd_stack" if compared.record.order > first.record.order else "others_stack"
-    return [_derive("odd_stack", first, fields), _derive(kind, compared, fields)]
+    return [_derive("odd_stack", first, **fields), _derive(kind, compared, **fields)]
 
 
 def _sorted(names: object) -> tuple[str, ...]:
@@ -242,11 +243,11 @@ def _name_difference(a: Position, b: Position) -> tuple[str, str]:
 
 def _same_record(positions: list[Position]) -> Record:
     first = positions[0]
-    return _derive("same_stack", first, {"at": first.activity, "function": first.call, "count": len(positions)})
+    return _derive("same_stack", first, at=first.activity, function=first.call, count=len(positions))
 
 
-def _derive(kind: str, position: Position, fields: dict[str, Value]) -> Record:
-    return derive_record(kind, position.record, fields, line=_line(position))
+def _derive(kind: str, position: Position, /, **fields: Value) -> Record:
+    return replace(derive_record(kind, position.record, **fields), line=_line(position))
 
 
 def _line(position: Position) -> Line:
