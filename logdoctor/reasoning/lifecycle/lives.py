@@ -17,10 +17,10 @@ from msgspec import Struct, field
 
 from logdoctor.model import LifecycleSign, Mark, Record
 from logdoctor.reasoning.identity.places import Places
-from logdoctor.reasoning.lifecycle.attempts import OUTSIDE, Attempts
+from logdoctor.reasoning.lifecycle.attempts import Attempts, is_of_machine
+from logdoctor.reasoning.lifecycle.caught_exceptions import CaughtExceptions
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, Clocks, after, elapsed, middle
 from logdoctor.reasoning.lifecycle.launchers import NamedEnds, names_an_end
-from logdoctor.reasoning.lifecycle.recovery import CaughtExceptions, RollCall
 from logdoctor.reasoning.lifecycle.spans import advances
 from logdoctor.reasoning.lifecycle.step_counters import Counters
 
@@ -34,7 +34,7 @@ MAX_STEPS, MAX_OLDER_STEPS, MAX_ENDS = 64, 64, 8
 ENOUGH_STEPS = 3
 """Number of steps after a failure that show that it was survived."""
 MAX_GOOD_ENDS = 64
-STARTS: tuple[Mark, ...] = ("starts", "starts again", "comes up")
+SIGNS_OF_LIFE: tuple[Mark, ...] = ("starts", "starts again", "comes up", "works")
 SIGNALS = range(1, 65)
 SIGKILL = 9
 ORDERS = frozenset({2, 9, 14, 15})
@@ -153,25 +153,23 @@ class Lives:
         self.kinds: set[str] = set()
         self._files_of: dict[Literal["machine", "program"], set[str]] = {"machine": set(), "program": set()}
         """Files that hold records of machine or cluster, or of programs."""
-        self.started = False
-        """True after a record that only a start prints."""
+        self.seen = False
+        """True after a record that only a start or work prints."""
         self.times: dict[bool, tuple[float, float]] = {}
         """Earliest and latest time, keyed by whether the time stamps have a year."""
         self.first_step: Record | None = None
         self.final_step: Record | None = None
         """Last step of all, if its number is the total.  Bars do not count, because any loop may draw one."""
-        self.result: Record | None = None
-        """Final result of the program, if no process had ended before."""
+        self.greetings: dict[Hashable, Record] = {}
+        """Last greeting of each rank, such as ``Hello from rank 3 of 8``."""
         self.activity: dict[str, Record] = {}
         """Last step or phase in each file before a process there waited in vain."""
         self._waiting: set[str] = set()
-        self.roll_call = RollCall()
         self.caught = CaughtExceptions()
         self.line_counts: Mapping[str, int] = {}
         """Lines of each file, set after the whole log was read."""
         self._calm: dict[str, int] = {}
         """Last `Record.order` of a rank's line in each file, without failures."""
-        self._any_ended = False
         self._spans = 0
         self._others = Lifecycle()
         """Life of all processes beyond `MAX_LIVES`, which nobody asks for."""
@@ -200,16 +198,14 @@ class Lives:
                 self._waiting.add(record.line.file)
             speaker.alarm = speaker.alarm or record.without_lines()
             self.caught.add(record)
-            self.roll_call.spoil()
         elif record.source.rank is not None and (record.line.file in self._calm or len(self._calm) < MAX_FILES):
             # a failure does not count, because ``srun -l`` puts a rank in front of a shell's complaint too
             self._calm[record.line.file] = record.order
 
     def _note_file(self, record: Record) -> None:
-        family = record.format.partition("_")[0]
-        outside = family in OUTSIDE
-        files = self._files_of["machine" if outside else "program"]
-        if (outside or family not in PLAIN) and len(files) < MAX_FILES:
+        family = record.format
+        files = self._files_of["machine" if is_of_machine(record) else "program"]
+        if family not in PLAIN and len(files) < MAX_FILES:
             files.add(record.line.file)
 
     def _read_time(self, record: Record, time: float) -> None:
@@ -217,7 +213,7 @@ class Lives:
 
         Records of machine and cluster may lie long before or after it, so they do not count.
         """
-        if 0 < time < CALENDAR_END and record.format.partition("_")[0] not in OUTSIDE:
+        if 0 < time < CALENDAR_END and not is_of_machine(record):
             first, last = self.times.get(time >= A_YEAR, (time, time))
             self.times[time >= A_YEAR] = min(first, time), max(last, time)
 
@@ -231,7 +227,7 @@ class Lives:
 
     def _read_sign(self, sign: LifecycleSign, record: Record, life: Lifecycle) -> None:
         mark, of = sign.mark, sign.of
-        self.started = self.started or mark in STARTS
+        self.seen = self.seen or mark in SIGNS_OF_LIFE
         if mark in ("works", "busy"):
             file = record.line.file
             if file not in self._waiting and (file in self.activity or len(self.activity) < MAX_FILES):
@@ -240,34 +236,27 @@ class Lives:
             self._waiting.add(record.line.file)
         elif mark == "starts again" or (mark in ("starts", "comes up") and record.line.file in self._waiting):
             self._waiting.clear()
-        if sign.last or "first end" in sign.tells or (of == "named" and mark in ("fails", "is ended")):
-            self._any_ended = True  # results after that come from another program
-        if mark == "works":
-            self._read_work(of, record, life)
+        if mark == "works" and of == "process":
+            self._read_work(record, life)
+        elif mark == "works" and of == "group" and len(self.greetings) < MAX_LIVES:
+            self.greetings[record.fields.get("value")] = record
         elif mark == "closes":
             self._read_closing(of, record)
-        elif mark == "starts" and of == "program":
-            self.roll_call.begin(record)
         elif mark in ("ends well", "is ended", "fails", "gives up") and not is_place(record):
             subject = {"job": self.job, "program": self.program, "host": self.program}.get(of, life)
             subject.add_end(record, mark)
             if of == "job" and sign.late and mark != "ends well":
                 self.job_failed = record
 
-    def _read_work(self, of: str, record: Record, life: Lifecycle) -> None:
-        if of == "process":
-            if not life.work.count and life is not self._others and not isinstance(key_of(record), int):
-                self.unranked_works.append(life.work)
-            life.work.add(record)
-            self.job.work.add(record)
-            self.first_step = self.first_step or record
-            self.final_step = record if is_final(record) else None
-            self.closings.clear()
-            self.counters.observe(record)
-        elif of == "program":
-            self.result = None if self._any_ended else record
-        else:
-            self.roll_call.add(record, over=self._any_ended)
+    def _read_work(self, record: Record, life: Lifecycle) -> None:
+        if not life.work.count and life is not self._others and not isinstance(key_of(record), int):
+            self.unranked_works.append(life.work)
+        life.work.add(record)
+        self.job.work.add(record)
+        self.first_step = self.first_step or record
+        self.final_step = record if is_final(record) else None
+        self.closings.clear()
+        self.counters.observe(record)
 
     def _read_closing(self, of: str, record: Record) -> None:
         closed = self.closings.setdefault(record.kind, {})

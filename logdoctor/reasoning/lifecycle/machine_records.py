@@ -22,7 +22,7 @@ from logdoctor.pack.regexes import later
 from logdoctor.reasoning.identity.addresses import is_address, short_host
 from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import MAX_FILES, OUTSIDE
+from logdoctor.reasoning.lifecycle.attempts import MAX_FILES, is_of_machine
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, nearest_year
 
 MAX_HELD = 16384
@@ -112,7 +112,7 @@ class MachineRecords:
 
 
 def _is_of_machine(record: Record) -> bool:
-    return record.format.partition("_")[0] in OUTSIDE or (record.source.logger or "").startswith(_DAEMONS)
+    return is_of_machine(record) or (record.source.logger or "").startswith(_DAEMONS)
 
 
 class _Scope:
