@@ -15,12 +15,14 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from logdoctor.model import Record
+from logdoctor.model import Record, Value
 from logdoctor.pack.module_names import module_names
+from logdoctor.pack.regexes import later
 from logdoctor.reasoning.dispatch import Reader
 from logdoctor.reasoning.job_state import JobState
 
 K = TypeVar("K", int, str)
+_DONE = later(r"(?i)\b(?:saved|successfully|finished|completed?(?! (?:epoch|step|iteration)s?\b)|done|took)\b")
 
 
 class Detector(Reader, Protocol):
@@ -47,6 +49,19 @@ def split_odd(values: Mapping[K, Hashable]) -> tuple[list[K], list[K]]:
         sides.setdefault(value, []).append(key)
     ordered = sorted(sides.values(), key=lambda side: (-len(side), side))
     return ordered[0], [key for side in ordered[1:] for key in side]
+
+
+def ranks_and_hosts(name: str, records: Iterable[Record], state: JobState) -> dict[str, Value]:
+    """Return the known ranks and hosts of ``records`` as fields. ``late`` gives ``late`` and ``late_hosts``."""
+    records = [*records]
+    ranks = {rank for e in records if (rank := state.places.rank_of(e)) is not None}
+    hosts = {host for e in records if (host := state.places.host_of(e))}
+    return {name: tuple(sorted(ranks)), f"{name}_hosts": tuple(sorted(hosts))}
+
+
+def says_done(record: Record) -> bool:
+    """Return whether the line of a phase says that it is over, such as ``Saved checkpoint 40``."""
+    return _DONE.search(record.text) is not None
 
 
 def detectors() -> list[Detector]:

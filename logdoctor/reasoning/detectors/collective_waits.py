@@ -6,7 +6,7 @@ Derived records (format ``ledger``, each on the exception of a rank that waited)
   smaller side, absent where the sides are equal), others (their number)
 - ``ledger.all_send``      all ranks waited for a receiver of what they send: function, count
 - ``ledger.silent_rank``   all ranks but one waited: missing, missing_hosts, function, unresponsive. The missing rank
-  reported no wait, or began to send or receive too late. The field ``unresponsive`` is ``yes`` if the launcher had to
+  reported no wait. The field ``unresponsive`` is ``yes`` if the launcher had to
   kill one process.
 
 Only exceptions from the waiting call count (Gloo, blocking waits of NCCL). The watchdog of NCCL prints from a thread
@@ -15,7 +15,7 @@ of its own, so `collectives` reads its lines.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from msgspec import Struct, field
@@ -42,8 +42,6 @@ _LOST_PEER = later(
 )
 """Errors of the other ranks once the first rank has timed out."""
 _SEND = later(r":i?send\w*$")
-_STARTED_TRANSFER = later(r":i(?:send|recv)$")
-"""Innermost frame of a rank that starts a transfer. Waiting for its end has another innermost frame."""
 
 
 class Detector(Struct):
@@ -56,8 +54,6 @@ class Detector(Struct):
     """Ranks with another failure than a wait."""
     reported: set[int] = field(default_factory=set)
     """Ranks in the launcher's summary."""
-    late_starters: set[int] = field(default_factory=set)
-    """Ranks that started a transfer after others had timed out."""
     killed_pids: set[int] = field(default_factory=set)
     """Processes that the launcher ended with SIGKILL."""
     has_timeout: bool = False
@@ -82,8 +78,6 @@ class Detector(Struct):
             if len(self.failed_otherwise) < MAX_RANKS:
                 self.failed_otherwise.add(rank)
         elif rank not in self.waits and len(self.waits) < MAX_RANKS:
-            if self.has_timeout and not has_timeout and _STARTED_TRANSFER.search(str(record.fields.get("frames", ""))):
-                self.late_starters.add(rank)
             self.has_timeout = self.has_timeout or has_timeout
             self.waits[rank] = record.without_lines()
 
@@ -97,16 +91,11 @@ class Detector(Struct):
             return [self._silent_rank(absent[0], state)]
         if absent or self.failed_otherwise - self.waits.keys():
             return []
-        if len(self.late_starters) == 1 and self._all_timed_out(self.waits.keys() - self.late_starters):
-            return [self._silent_rank(min(self.late_starters), state)]
         positions = {
             rank: position for rank, record in self.waits.items() if (position := position_of(record)) is not None
         }
         all_wait = len(positions) == len(self.waits) and all(p.activity in ("comm", "gpu") for p in positions.values())
         return _compare(positions, state) if all_wait else []
-
-    def _all_timed_out(self, ranks: Collection[int]) -> bool:
-        return len(ranks) >= MIN_WAITING and all(_TIMEOUT.search(self.waits[r].text[:SEARCHED]) for r in ranks)
 
     def _silent_rank(self, missing: int, state: JobState) -> Record:
         first = min((e for e in self.waits.values() if _TIMEOUT.search(e.text[:SEARCHED])), key=lambda e: e.order)

@@ -16,16 +16,14 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from logdoctor.model import Record
-from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
-from logdoctor.reasoning.detectors import forget
+from logdoctor.reasoning.detectors import forget, says_done
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 
 MAX_RANKS = 4096
 MIN_RANKS = 2
 PHASES = ("save", "eval", "data", "load", "compile")
-_OVER = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 
 
 class Detector(Struct):
@@ -47,7 +45,7 @@ class Detector(Struct):
             self.steps[rank] = record
             self.phases.pop(rank, None)
         elif record.has("busy") and record.fields.get("phase") in PHASES:
-            if _OVER.search(record.text):
+            if says_done(record):
                 self.phases.pop(rank, None)
             else:
                 self.phases[rank] = record
