@@ -88,14 +88,11 @@ def is_alive(state: JobState) -> bool:
     """Return whether the job was seen to start or to work."""
     lives = state.lives
     return bool(
-        lives.first_step
+        lives.seen
         or state.phases
-        or lives.started
         or state.places.ranks
         or state.places.expected
         or state.launcher
         or state.environment
         or lives.good_ends
-        or lives.result
-        or lives.roll_call.complete
     )
