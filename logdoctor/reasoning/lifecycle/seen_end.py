@@ -31,18 +31,16 @@ def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record |
 def _find_closing(state: JobState, in_run: Callable[[Record], bool]) -> Record | None:
     """Return the line by which a library closed all processes, or the program, in order after the last step.
 
-    The last step must be the last of its count, or the work a final result. Neither proves a good end alone: a bar is
-    full after each epoch, and a library also closes after an exception. A program that says "done" itself may print
-    only some of its steps.
+    The last step must be the last of its count. Neither proves a good end alone: a bar is full after each epoch, and
+    a library also closes after an exception. A program that says "done" itself may print only some of its steps.
     """
-    lives = state.lives
-    last = lives.job.work.latest[-1] if lives.job.work.latest else lives.result
-    if last is None or not in_run(last):
+    lives, work = state.lives, state.lives.job.work.latest
+    if not work or not in_run(work[-1]):
         return None
-    is_full = last is lives.result or lives.counters.is_at_end(last)
+    last, is_full = work[-1], state.lives.counters.is_at_end(work[-1])
     for closings in lives.closings.values():
         closed = {key: record for key, record in closings.items() if record.order > last.order}
-        said = None in closed and (is_full or lives.counters.may_end_after(last))
+        said = None in closed and lives.counters.may_end_after(last)
         if said or (is_full and len(closed) >= (state.places.expected or 1)):
             return max(closed.values(), key=lambda record: record.order)
     return None
