@@ -29,6 +29,7 @@ def culprit_of(finding: Finding, explained: Sequence[Finding], state: JobState) 
     seats = state.places.seats()
     of_ranks = [seats.get(rank, Seat()) for rank in culprit.ranks]
     hosts = (*culprit.hosts, *(short_host(s.host) for s in of_ranks if s.host))
+    pids = tuple(dict.fromkeys(s.pid for s in of_ranks if s.pid is not None))
     first = culprit.first
     if first and first.rank is not None and (seat := seats.get(first.rank)):
         gpu = str(seat.gpu) if seat.gpu is not None else first.gpu
@@ -38,7 +39,7 @@ def culprit_of(finding: Finding, explained: Sequence[Finding], state: JobState) 
         first=first,
         hosts=tuple(dict.fromkeys(hosts)),
         local_ranks=tuple(dict.fromkeys(s.local_rank for s in of_ranks if s.local_rank is not None)),
-        pids=tuple(dict.fromkeys(s.pid for s in of_ranks if s.pid is not None)),
+        pids=pids if len(pids) == len(of_ranks) else (),  # the pid of one must not stand beside several ranks
         gpus=culprit.gpus or _gpus(of_ranks) if finding.rule.place == "device" else culprit.gpus,
     )
 

@@ -8,6 +8,7 @@ from logdoctor.model import Culprit, Finding, Rule, Value
 from logdoctor.model.numbers import format_size
 from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
 from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_culprit
+from logdoctor.reasoning.findings.first_mover import speaks_for_itself
 from logdoctor.reasoning.findings.speakers import numbers
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.identity.addresses import is_own_address, peer_of
@@ -98,7 +99,16 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
         latest=latest,
         match_length=decisive.length,
         against=tuple(matches[name].all()[0].record for name in rule.unless if name in matches),
+        speakers=_speakers(rule, counted, state),
     )
+
+
+def _speakers(rule: Rule, counted: MatchLists, state: JobState) -> tuple[int, ...]:
+    """Return the ranks whose own lines show the failure. Of symptoms that hold only together the first one shows it."""
+    together = "all" in rule.when or "sequence" in rule.when
+    groups = [next(iter(counted.values()))] if together else counted.values()
+    own = (m.record for group in groups for m in group if speaks_for_itself(m.record))
+    return tuple(sorted({rank for record in own for rank in state.places.ranks_of(record)}))
 
 
 def _blaming_matches(rule: Rule, matches: MatchesBySymptom) -> list[Match]:

@@ -28,6 +28,8 @@ _SourceText = tuple[tuple[int | None, str | None], str]
 _NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
 OF_ENDS = ("ended", "uncaught", "others", "peer")
 """Claims whose line tells how a process ended."""
+OF_THE_ONE = ("first-end", "odd-one-out")
+"""Reasons to name somebody whom the others tell apart by what they suffer."""
 MAX_CAUSES = 3
 DOUBTED = 0.2
 """Highest confidence of an answer that a line contradicts.  So many of them are right at most."""
@@ -77,8 +79,16 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         owner=owner_of(finding, dict(values), words),
         values=values,
         checked=tuple(_check(c, state, words) for c in checks),
-        victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
+        victims=len(_victims(finding, explained).difference(culprit.ranks)),
     )
+
+
+def _victims(finding: Finding, explained: Sequence[Finding]) -> set[int]:
+    """Return the ranks that report a consequence themselves and do not show the failure itself."""
+    apart = finding.culprit.why in OF_THE_ONE
+    same = (f for f in explained if f.rule.signature == finding.rule.signature and not apart)
+    alike = (*same, finding) if finding.rule.failure_class != "late" else ()  # a late one is told by those who wait
+    return {rank for f in explained for rank in f.speakers}.difference(*(f.speakers for f in alike))
 
 
 def _naming(culprit: Culprit, finding: Finding, explained: Sequence[Finding]) -> Iterator[Record]:
