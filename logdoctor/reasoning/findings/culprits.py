@@ -69,7 +69,7 @@ def _with_scope(culprit: Culprit, rule: Rule, speakers: Speakers, state: JobStat
     if culprit.ranks and rule.place == "host" and culprit.hosts and len(culprit.ranks) > 1:
         culprit = replace(culprit, ranks=())  # ranks of one host set it apart, not each other
     count = max(len(culprit.ranks), len(culprit.hosts))
-    if rule.side == "own" and (alike or "ranks" not in rule.culprit) and _is_everybody(culprit.ranks, state):
+    if rule.side == "own" and (alike or "ranks" not in rule.culprit) and is_everybody(culprit.ranks, state):
         culprit = replace(culprit, scope="all", why="all-alike")
     elif count or culprit.gpus or culprit.peers:
         culprit = replace(culprit, scope="some" if count > 1 else "one", why=_reason(rule, speakers))
@@ -79,7 +79,7 @@ def _with_scope(culprit: Culprit, rule: Rule, speakers: Speakers, state: JobStat
     return replace(culprit, reporters=Reporters(reporters, len(reporters)))
 
 
-def _is_everybody(ranks: Sequence[int], state: JobState) -> bool:
+def is_everybody(ranks: Sequence[int], state: JobState) -> bool:
     """Return whether these are all ranks that the job can have."""
     return len(ranks) > 1 and len(ranks) >= state.places.min_world_size
 
