@@ -54,6 +54,10 @@ def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], s
         probably=speakers.lent and bool(own_ranks),
     )
     alike = speakers.ended_alike(culprit.ranks) if rule.side == "own" else ()
+    if not alike and culprit.ranks and (raised := speakers.raised_alike()):
+        everybody = raised >= max(state.places.min_world_size, len(state.places.seats()))
+        hosts = culprit.hosts if state.places.only_host else ()
+        return Culprit(hosts=hosts, scope="all" if everybody else "not-told", why="all-alike" if everybody else "")
     return _with_scope(replace(culprit, ranks=alike or culprit.ranks), rule, speakers, state, alike=bool(alike))
 
 
