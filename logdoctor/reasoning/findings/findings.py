@@ -83,6 +83,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     values = _values([*proofs, *details], ranks, state)
     _join_members(values, ordered)
     _add_other_side(values, rule, [decisive, *own], blaming, state)
+    _add_waits(values, [decisive, *own])
     culprit = find_culprit(rule, counted, values, state)
     if blaming:
         culprit = blame_matches(culprit, blaming, state)
@@ -171,6 +172,22 @@ def _join_members(values: dict[str, Value], matches: Sequence[Match]) -> None:
         return
     same = (m.record.fields for m in matches if m.record.fields.get("bus_id") == values["bus_id"])
     values["group_ranks"] = tuple(sorted({rank for fields in same for rank in numbers(fields.get("group_ranks"))}))
+
+
+def _add_waits(values: dict[str, Value], matches: Sequence[Match]) -> None:
+    """Let ``group_rank`` and ``peer_rank`` be all who wait and all they wait for, if the lines name both.
+
+    ``last_awaited`` is the only one that is waited for and that no line shows waiting.
+    """
+    waits = [m.record.fields for m in matches if m.record.has("waits")]
+    waiting, awaited = (
+        {n for fields in waits if isinstance(n := fields.get(name), int)} for name in ("group_rank", "peer_rank")
+    )
+    if not waiting or not awaited:
+        return
+    values |= {"group_rank": tuple(sorted(waiting)), "peer_rank": tuple(sorted(awaited))}
+    if len(waiting) > 1 and len(last := awaited - waiting) == 1:
+        values["last_awaited"] = last.pop()
 
 
 def _add_other_side(
