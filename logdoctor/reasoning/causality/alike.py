@@ -11,13 +11,11 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from logdoctor.model import Culprit, Finding, Record, Reporters
-from logdoctor.pack.regexes import later
 from logdoctor.reasoning.findings.culprits import MOST_NAMED, is_everybody
-from logdoctor.reasoning.findings.first_mover import speaks_for_itself
+from logdoctor.reasoning.findings.first_mover import is_told_by_other
 from logdoctor.reasoning.findings.slots import OF_ONE
+from logdoctor.reasoning.findings.wording import mask_numbers
 from logdoctor.reasoning.job_state import JobState
-
-_NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
 
 
 def speak_of_all(cause: Finding, followers: Iterable[Finding], state: JobState) -> Finding:
@@ -39,13 +37,13 @@ def _alike(finding: Finding, ranks: Iterable[int], state: JobState) -> set[int]:
     """Return the ranks whose lines differ from lines of ``ranks`` by their numbers only."""
     shapes: dict[str, set[int]] = {}
     for record in finding.records:
-        if record.format == "ledger" or speaks_for_itself(record):
+        if not is_told_by_other(record):
             shapes.setdefault(_shape(record), set()).update(state.places.ranks_of(record))
     return {rank for told in shapes.values() if told.intersection(ranks) for rank in told}
 
 
 def _shape(record: Record) -> str:
-    return f"{record.kind} {_NUMBER.sub('#', record.text)}"
+    return f"{record.kind} {mask_numbers(record.text)}"
 
 
 def _blame(cause: Finding, ranks: tuple[int, ...], state: JobState) -> Culprit:

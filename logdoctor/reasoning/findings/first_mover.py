@@ -45,8 +45,12 @@ def _process(record: Record, state: JobState) -> Process | None:
 
 def speaks_for_itself(record: Record) -> bool:
     """Return whether the process that a record is about printed it: no launcher, and no detector."""
-    told = record.tells("first end") or record.reports_end_of_other or names_an_end(record)
-    return record.format != "ledger" and not told
+    return record.format != "ledger" and not is_told_by_other(record)
+
+
+def is_told_by_other(record: Record) -> bool:
+    """Return whether a launcher or a parent tells the end of the process that the record is about."""
+    return record.tells("first end") or record.reports_end_of_other or names_an_end(record)
 
 
 def _is_before(record: Record, other: Record) -> bool:

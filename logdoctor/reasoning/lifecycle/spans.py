@@ -203,7 +203,6 @@ class Track(Struct):
             self.spans.append(Span(record.order + 1, "attempt", record))
         self.begun, self.ended = False, None
 
-
     def found_dead(self, record: Record) -> None:
         """Note a dead worker. If the agent found one of its local rank dead before, an attempt began in between."""
         self.restart_expected = True

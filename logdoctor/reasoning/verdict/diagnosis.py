@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from logdoctor.codes import explain_codes
 from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Line, Record, Refutation, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
 from logdoctor.reasoning.causality.claims import Checked, is_decisive
@@ -18,14 +17,13 @@ from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.culprit_details import culprit_of, measured_values
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.slots import FindingValues
-from logdoctor.reasoning.findings.wording import fill_title, fill_words
+from logdoctor.reasoning.findings.wording import fill_title, fill_words, mask_numbers
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
 from logdoctor.reasoning.verdict.owner import owner_of
 
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
-_NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
 OF_ENDS = ("ended", "uncaught", "others", "peer")
 """Claims whose line tells how a process ended."""
 OF_THE_ONE = ("first-end", "odd-one-out")
@@ -150,7 +148,7 @@ def _without_repeats(records: Iterable[Record], state: JobState) -> Iterator[Rec
     for record in records:
         source = state.places.rank_of(record), state.places.host_of(record)
         text = record.line.text if record.lines else record.text
-        shape = source, _NUMBER.sub("#", text)
+        shape = source, mask_numbers(text)
         if (source, text) not in texts and shapes[shape] < MAX_ALIKE:
             texts.add((source, text))
             shapes[shape] += 1
