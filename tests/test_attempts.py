@@ -283,3 +283,12 @@ def test_steps_that_start_over_after_a_failure_are_another_run(knowledge, line):
 def test_progress_bars_after_a_failure_are_no_second_run(knowledge):
     bars = "".join(f"Map:  {n}0%|#         | {n}0/100 [00:0{n}<00:09, 10.1 examples/s]\n" for n in range(9))
     assert diagnose_log(LOAD + bars + PLAIN_NO_KEY + LOAD + bars, knowledge).runs == ()
+
+
+def test_worker_found_dead_again_under_another_pid_shows_another_attempt(knowledge):
+    failed = NO_KEY.replace("[rank1]: ", "")
+    dead = [FOUND_DEAD.replace("88140", str(pid)) for pid in (88140, 88207, 88311)]
+    log = BANNER + "".join(failed.replace("input_ids", f"ids_{n}") + line for n, line in enumerate(dead)) + GAVE_UP
+    diagnosis = diagnose_log(log, knowledge)
+    assert diagnosis.job.attempts == 3
+    assert "ids_2" in diagnosis.causes[0].title

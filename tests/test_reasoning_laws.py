@@ -62,7 +62,6 @@ SEARCHED = {
     "lifecycle/machine_records.py": 1,
     "lifecycle/refutation.py": 2,
     "lifecycle/spans.py": 2,
-    "verdict/diagnosis.py": 1,
     "verdict/next_data.py": 1,
     "verdict/rank_table.py": 1,
 }

@@ -26,7 +26,19 @@ from logdoctor.reasoning.findings.wording import (
 CAUSE_WORDS = 25
 """Words of the first sentence of a cause."""
 REMEDY_WORDS = 60
-OFTEN_UNKNOWN = {*OF_JOB, *OF_CULPRIT, "ranks", "nranks", "last_progress", "awaited", "claim", "peer", "peer_host"}
+OFTEN_UNKNOWN = {
+    *OF_JOB,
+    *OF_CULPRIT,
+    "ranks",
+    "nranks",
+    "last_progress",
+    "awaited",
+    "claim",
+    "peer",
+    "peer_host",
+    "peer_name",
+    "last_awaited",
+}
 """Slots that a log may leave open, whatever the examples show."""
 VERSION = "_version"
 PLACEHOLDER = re.compile(

@@ -16,7 +16,18 @@ from logdoctor.pack.yaml_lines import Path
 from logdoctor.reasoning.findings.slots import OF_CULPRIT, OF_JOB
 
 TODO = "TODO"
-ALWAYS = {*OF_JOB, *OF_CULPRIT, "ranks", "nranks", "last_progress", "awaited", "peer_host", "claim"}
+ALWAYS = {
+    *OF_JOB,
+    *OF_CULPRIT,
+    "ranks",
+    "nranks",
+    "last_progress",
+    "awaited",
+    "peer_host",
+    "peer_name",
+    "last_awaited",
+    "claim",
+}
 VERSION = "_version"
 NAME = re.compile(r"\{(\w+)(?:\.\w+)?[|?}]")
 GROUP = re.compile(r"\(\?P?<(\w+)>")

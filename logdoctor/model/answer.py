@@ -129,6 +129,8 @@ class Finding(Struct, frozen=True):
     """Number of characters that the symptom matched in the text of the decisive record."""
     against: tuple[Record, ...] = ()
     """Records of the symptoms in ``unless``."""
+    speakers: tuple[int, ...] = ()
+    """Ranks whose own lines report the failure; a launcher's word of their end does not count."""
 
 
 class Check(Struct, frozen=True):
@@ -177,7 +179,7 @@ class Cause(Struct, frozen=True):
     """Measured facts by name, for example exit_code."""
     checked: tuple[Check, ...] = ()
     victims: Count = 0
-    """Number of ranks that only suffer from this cause."""
+    """Number of ranks that report a consequence of this cause, and neither are culprits nor report the same failure."""
 
 
 class Suspect(Struct, frozen=True):

@@ -258,6 +258,8 @@ def _foot(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
     yield what_was_read(diagnosis, words)
     if diagnosis.verdict != "finished":
         yield details.ranks_and_hosts(diagnosis.job, words)
+    if diagnosis.job.attempts > 1:
+        yield words.count("attempt", diagnosis.job.attempts)
     if diagnosis.answer and diagnosis.answer.victims and diagnosis.answer.culprit.ranks:
         yield words.count("victimcount", diagnosis.answer.victims)
 

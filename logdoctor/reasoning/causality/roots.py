@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Finding, Record
 from logdoctor.reasoning.causality import lives
+from logdoctor.reasoning.causality.alike import speak_of_all
 from logdoctor.reasoning.causality.arrows import Why, explain, sort_key
 from logdoctor.reasoning.causality.claims import Case, Checked, check_claims, is_contradicted
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
@@ -69,7 +71,9 @@ def rank_findings(
     causes = sorted(roots, key=lambda f: (lives.is_of_earlier_day(f, roots, state), sort_key(f)))
     rest = (f for f in findings if f not in causes)
     explained = tuple(_explained(f, causes, alive, whys, refuted.get(id(f))) for f in rest)
-    return Ranking(tuple(causes), explained, checked=checked)
+    whole = {id(f): speak_of_all(f, (e.finding for e in explained if e.by is f), state) for f in causes}
+    explained = tuple(replace(e, by=whole[id(e.by)]) if e.by else e for e in explained)
+    return Ranking(tuple(whole.values()), explained, checked=checked)
 
 
 def _explained(

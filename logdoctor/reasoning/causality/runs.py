@@ -134,11 +134,18 @@ def _filter_matches(matches: MatchesByRule, wanted: Callable[[Record], bool]) ->
 
 
 def select_run(runs: Sequence[RunAnalysis]) -> RunAnalysis | None:
-    """Return the last run that states why it failed.
+    """Return the last run that states why it failed, else the last one if it failed as the run before.
 
-    Return None if no run does.
+    Return None if there is neither.
     """
-    return next((run for run in reversed(runs) if run.states_cause), None)
+    return next((run for run in reversed(runs) if run.states_cause), None) or _last_of_equal(runs)
+
+
+def _last_of_equal(runs: Sequence[RunAnalysis]) -> RunAnalysis | None:
+    """Return the last run if its workers were started again and failed in the same way as before."""
+    shown = [next((f.rule.signature for f in run.causes()), "") for run in runs[-2:]]
+    same = len(shown) > 1 and shown[0] == shown[1] != ""
+    return runs[-1] if same and runs[-1].span.restarted else None
 
 
 def list_runs(

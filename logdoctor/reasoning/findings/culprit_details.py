@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -37,8 +37,8 @@ def culprit_of(finding: Finding, explained: Sequence[Finding], state: JobState) 
         culprit,
         first=first,
         hosts=tuple(dict.fromkeys(hosts)),
-        local_ranks=tuple(dict.fromkeys(s.local_rank for s in of_ranks if s.local_rank is not None)),
-        pids=tuple(dict.fromkeys(s.pid for s in of_ranks if s.pid is not None)),
+        local_ranks=_of_all(s.local_rank for s in of_ranks),
+        pids=_of_all(s.pid for s in of_ranks),
         gpus=culprit.gpus or _gpus(of_ranks) if finding.rule.place == "device" else culprit.gpus,
     )
 
@@ -49,6 +49,12 @@ def _lost_host(explained: Sequence[Finding], state: JobState) -> str | None:
     names = {short_host(peer.partition("<")[0].partition(":")[0]) for peer in peers}
     known = {short_host(host) for host in state.places.hosts}
     return next(iter(names)) if len(names) == 1 and names <= known else None
+
+
+def _of_all(values: Iterable[int | None]) -> tuple[int, ...]:
+    """Return the values if each rank has one, because that of one must not stand beside several ranks."""
+    known = [*values]
+    return () if None in known else tuple(dict.fromkeys(v for v in known if v is not None))
 
 
 def _gpus(seats: Sequence[Seat]) -> tuple[str, ...]:

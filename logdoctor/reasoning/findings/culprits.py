@@ -54,6 +54,10 @@ def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], s
         probably=speakers.lent and bool(own_ranks),
     )
     alike = speakers.ended_alike(culprit.ranks) if rule.side == "own" else ()
+    if not alike and culprit.ranks and (raised := speakers.raised_alike()):
+        everybody = raised >= max(state.places.min_world_size, len(state.places.seats()))
+        hosts = culprit.hosts if state.places.only_host else ()
+        return Culprit(hosts=hosts, scope="all" if everybody else "not-told", why="all-alike" if everybody else "")
     return _with_scope(replace(culprit, ranks=alike or culprit.ranks), rule, speakers, state, alike=bool(alike))
 
 
@@ -69,7 +73,7 @@ def _with_scope(culprit: Culprit, rule: Rule, speakers: Speakers, state: JobStat
     if culprit.ranks and rule.place == "host" and culprit.hosts and len(culprit.ranks) > 1:
         culprit = replace(culprit, ranks=())  # ranks of one host set it apart, not each other
     count = max(len(culprit.ranks), len(culprit.hosts))
-    if rule.side == "own" and (alike or "ranks" not in rule.culprit) and _is_everybody(culprit.ranks, state):
+    if rule.side == "own" and (alike or "ranks" not in rule.culprit) and is_everybody(culprit.ranks, state):
         culprit = replace(culprit, scope="all", why="all-alike")
     elif count or culprit.gpus or culprit.peers:
         culprit = replace(culprit, scope="some" if count > 1 else "one", why=_reason(rule, speakers))
@@ -79,7 +83,7 @@ def _with_scope(culprit: Culprit, rule: Rule, speakers: Speakers, state: JobStat
     return replace(culprit, reporters=Reporters(reporters, len(reporters)))
 
 
-def _is_everybody(ranks: Sequence[int], state: JobState) -> bool:
+def is_everybody(ranks: Sequence[int], state: JobState) -> bool:
     """Return whether these are all ranks that the job can have."""
     return len(ranks) > 1 and len(ranks) >= state.places.min_world_size
 

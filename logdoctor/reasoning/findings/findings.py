@@ -8,9 +8,11 @@ from logdoctor.model import Culprit, Finding, Rule, Value
 from logdoctor.model.numbers import format_size
 from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
 from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_culprit
+from logdoctor.reasoning.findings.first_mover import speaks_for_itself
+from logdoctor.reasoning.findings.slots import OF_ONE
 from logdoctor.reasoning.findings.speakers import numbers
 from logdoctor.reasoning.findings.symptoms import Match, Matches
-from logdoctor.reasoning.identity.addresses import is_own_address, peer_of
+from logdoctor.reasoning.identity.addresses import bare_address, is_address, is_own_address, peer_of
 from logdoctor.reasoning.job_state import JobState
 
 MAX_RECORDS = 24
@@ -81,10 +83,15 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     values = _values([*proofs, *details], ranks, state)
     _join_members(values, ordered)
     _add_other_side(values, rule, [decisive, *own], blaming, state)
+    _add_waits(values, [decisive, *own])
     culprit = find_culprit(rule, counted, values, state)
     if blaming:
         culprit = blame_matches(culprit, blaming, state)
         values |= {"blamed": text} if (text := describe(culprit)) else {}
+    if rule.side == "own" and not culprit.ranks and rule.culprit.get("ranks") == "rank":
+        values = {name: value for name, value in values.items() if name not in OF_ONE}  # the launcher names one of them
+    if rule.side == "seen":
+        values = _of_all(values, [decisive, *own], state)
     _add_culprit(values, rule, culprit)
     return Finding(
         rule=rule,
@@ -98,7 +105,16 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
         latest=latest,
         match_length=decisive.length,
         against=tuple(matches[name].all()[0].record for name in rule.unless if name in matches),
+        speakers=_speakers(rule, counted, state),
     )
+
+
+def _speakers(rule: Rule, counted: MatchLists, state: JobState) -> tuple[int, ...]:
+    """Return the ranks whose own lines show the failure. Of symptoms that hold only together the first one shows it."""
+    together = "all" in rule.when or "sequence" in rule.when
+    groups = [next(iter(counted.values()))] if together else counted.values()
+    own = (m.record for group in groups for m in group if speaks_for_itself(m.record))
+    return tuple(sorted({rank for record in own for rank in state.places.ranks_of(record)}))
 
 
 def _blaming_matches(rule: Rule, matches: MatchesBySymptom) -> list[Match]:
@@ -158,10 +174,26 @@ def _join_members(values: dict[str, Value], matches: Sequence[Match]) -> None:
     values["group_ranks"] = tuple(sorted({rank for fields in same for rank in numbers(fields.get("group_ranks"))}))
 
 
+def _add_waits(values: dict[str, Value], matches: Sequence[Match]) -> None:
+    """Let ``group_rank`` and ``peer_rank`` be all who wait and all they wait for, if the lines name both.
+
+    ``last_awaited`` is the only one that is waited for and that no line shows waiting.
+    """
+    waits = [m.record.fields for m in matches if m.record.has("waits")]
+    waiting, awaited = (
+        {n for fields in waits if isinstance(n := fields.get(name), int)} for name in ("group_rank", "peer_rank")
+    )
+    if not waiting or not awaited:
+        return
+    values |= {"group_rank": tuple(sorted(waiting)), "peer_rank": tuple(sorted(awaited))}
+    if len(waiting) > 1 and len(last := awaited - waiting) == 1:
+        values["last_awaited"] = last.pop()
+
+
 def _add_other_side(
     values: dict[str, Value], rule: Rule, matches: Sequence[Match], blaming: Sequence[Match], state: JobState
 ) -> None:
-    """Add ``peer``, ``peer_host`` and ``towards``.
+    """Add ``peer``, ``peer_host``, ``towards``, and ``peer_name``, the host where the lines name only its address.
 
     All lines must name the same peer host. ``towards`` tells that several processes fail towards one peer, so that
     the fault is rather on its side than on theirs.
@@ -174,11 +206,31 @@ def _add_other_side(
     hosts = {state.addresses.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
     if len(hosts) == 1 and (host := hosts.pop()):
         values["peer_host"] = host
+        if is_address(bare_address(next(p for p in peers if isinstance(p, str)))):
+            values["peer_name"] = host
     asked = rule.culprit.get("peers", "peer" if rule.side == "seen" else "")
     if asked == "peer" and not values.get("peer") and (peer := peer_of(matches[0].record)):
         values["peer"] = peer
     if is_own_address(str(values.get("peer"))):
         del values["peer"]
+
+
+def _of_all(values: dict[str, Value], matches: Sequence[Match], state: JobState) -> dict[str, Value]:
+    """Return the values of all processes that fail towards one address, not those of the first that is heard."""
+    named = [(m, m.captured.get("peer") or peer_of(m.record)) for m in matches if speaks_for_itself(m.record)]
+    own = [m for m, peer in named if peer]
+    peers = {str(peer) for _, peer in named if peer}
+    addresses = {bare_address(peer) for peer in peers}
+    ranks = tuple(sorted({r for m in own for r in state.places.ranks_of(m.record)}))
+    hosts = tuple(sorted({h for m in own if (h := state.places.host_of(m.record))}))
+    if len(addresses) != 1 or max(len(ranks), len(hosts)) < 2:
+        return values
+    told = [{**m.record.fields, **m.captured} for m in own]
+    differ = {name for of_one in told for name, value in of_one.items() if value != told[0].get(name)}
+    shared = {name: value for name, value in values.items() if name not in {*OF_ONE, *differ}}
+    shared |= {"rank": ranks} if ranks else {}
+    shared |= {"host": hosts if len(hosts) > 1 else hosts[0]} if hosts else {}
+    return {**shared, "peer": peers.pop() if len(peers) == 1 else addresses.pop()}
 
 
 def _add_culprit(values: dict[str, Value], rule: Rule, culprit: Culprit) -> None:

@@ -6,6 +6,7 @@ from logdoctor.model import FirstMover, Record
 from logdoctor.reasoning.findings.conditions import MatchLists
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.launchers import names_an_end
 
 Process = tuple[int | None, str | None]
 """Rank and host."""
@@ -37,9 +38,19 @@ def find_first(counted: MatchLists, state: JobState) -> FirstMover | None:
 
 def _process(record: Record, state: JobState) -> Process | None:
     """Return the process that prints the record. Return None if somebody else tells of it."""
-    told = record.format == "ledger" or record.tells("first end") or record.reports_end_of_other
     rank, host = state.places.rank_of(record), short_host(record.source.host or "") or None
-    return None if told or (rank is None and host is None) else (rank, host or state.places.host_with(rank))
+    unknown = not speaks_for_itself(record) or (rank is None and host is None)
+    return None if unknown else (rank, host or state.places.host_with(rank))
+
+
+def speaks_for_itself(record: Record) -> bool:
+    """Return whether the process that a record is about printed it: no launcher, and no detector."""
+    return record.format != "ledger" and not is_told_by_other(record)
+
+
+def is_told_by_other(record: Record) -> bool:
+    """Return whether a launcher or a parent tells the end of the process that the record is about."""
+    return record.tells("first end") or record.reports_end_of_other or names_an_end(record)
 
 
 def _is_before(record: Record, other: Record) -> bool:

@@ -43,6 +43,7 @@ _ADVICE = later(
 )
 _FRAME = later(r"\bFile \"[^\"]{1,500}\", line \d+|most recent call last|^\W*\d+[.:]? +(?:0x|\w+\(\))")
 """Lines that tell no reason.  Only a rule may choose them."""
+_PID = later(r"\bPID (\d{1,10})\b")
 
 
 def with_reason_line(record: Record, matched: str) -> Record:
@@ -59,6 +60,8 @@ def with_reason_line(record: Record, matched: str) -> Record:
     def points(line: Line) -> int:
         if line is not found and (_ADVICE.search(line.text) or _FRAME.search(line.text)):
             return -MATCHED
+        if (told := _PID.search(line.text)) and record.fields.get("pid", int(told[1])) != int(told[1]):
+            return -MATCHED  # it is of another process of the block
         own = MATCHED * (line is found) + CHOSEN * (line.number == record.line.number)
         return own + _points(line)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from logdoctor.model import Record, Rule, Value
@@ -97,7 +98,9 @@ class Speakers:
             rank for end in ends.all_in_attempt_of(first) if (rank := self._state.places.rank_of(end)) is not None
         }
         died = self._state.named_ends.first_death in named
-        single = sum(e.reports_own_end for e in self.records) < 2 or len({e.pid or e.order for e in self.records}) == 1
+        # a process raises once and is terminated once, so one kind of record stands once for each
+        kinds = Counter(e.kind for e in self.records if e.reports_own_end)
+        single = max(kinds.values(), default=0) < 2 or len({e.pid or e.order for e in self.records}) == 1
         self.lent = single and (died or len(failed) < 2)
         return named if self.lent else []
 
@@ -135,6 +138,20 @@ class Speakers:
                 return alike
         return ()
 
+    def raised_alike(self) -> int:
+        """Return how many processes raised the same exception, if the launcher names fewer and no line says which.
+
+        The launcher then names only the one whose end it noticed first.
+        """
+        first, places = self.records[0], self._state.places
+        if not self._nameless or first is not self._nameless[0] or not first.reports_own_end:
+            return 0
+        same = [e for e in self._nameless if _said(e) == _said(first) and self._state.runs.same_span(first, e)]
+        ends = self._state.named_ends.all_in_attempt_of(first)
+        codes = {end.fields.get("exit_code") for end in self._state.named_ends.ends_in_attempt_of(first)}
+        named = {r for end in ends if end.fields.get("exit_code") in codes for r in places.ranks_of(end)}
+        return len(same) if len(same) > max(1, len(named)) else 0
+
     # ── how many there are ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _has_one_host(self, *, sure: bool = False) -> bool:
@@ -170,6 +187,11 @@ class Speakers:
     def _has_both_sides(self, match: Match) -> bool:
         peer = match.captured.get("peer") or peer_of(match.record)
         return bool(peer and self._state.places.host_of(match.record))
+
+
+def _said(record: Record) -> tuple[object, ...]:
+    """Return what a process said at its end, with its source: equal for processes that ended alike."""
+    return record.line.file, record.kind, record.level, record.source.pid, record.source.local_rank, record.text
 
 
 def _message(record: Record) -> tuple[Value | None, ...]:

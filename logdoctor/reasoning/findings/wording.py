@@ -20,6 +20,7 @@ TITLE = 70
 """Characters of a title. In a longer one the values are cut in their middle."""
 SHORTEST = 24
 """Characters that a value of a title keeps."""
+_NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
 _RANK = later(r"(?<![\w-])[Rr]ank $")
 _CHINESE = later(r"[\u4e00-\u9fff]")
 _TOKEN = later(r"[A-Za-z0-9._:@/][A-Za-z0-9._:@/-]*")
@@ -229,6 +230,11 @@ def _cut_middle(text: str, longest: int) -> str:
         return f"{head} … {tail.partition(' ')[2] or tail}"  # a path longer than the room keeps its end
     end = (longest - 1) // 2
     return f"{text[: longest - 1 - end].rstrip()}…{text[-end:].lstrip()}"
+
+
+def mask_numbers(text: str) -> str:
+    """Return the text with ``#`` for each number: equal for lines that differ in their numbers only."""
+    return _NUMBER.sub("#", text)
 
 
 def compress(values: Iterable[int] | Iterable[str]) -> str:

@@ -14,9 +14,12 @@ from logdoctor.reasoning.lifecycle.last_words import LastWords
 Kind = Literal["attempt", "job"]
 Series = tuple[str, str]
 Place = tuple[float, float]
+Worker = tuple[int | None, int]
+"""Pid of the agent, and local rank."""
 
 MAX_SPANS = 32
 MAX_SERIES = 8
+MAX_WORKERS = 1 << 10
 GOING = 3
 """Number of steps after a supposed end that show that it was no end, if nothing started in between."""
 FIRST_VALUES = (0, 1)
@@ -42,11 +45,13 @@ class Span(Struct):
     fresh: bool = False
     proved: bool = False
     steps: int = 0
+    died_again: bool = False
+    """The workers were started again, as the launcher found another of the same local rank dead."""
 
     @property
     def restarted(self) -> bool:
         """Return whether a restart of the workers began the span."""
-        return self.start is not None and self.start.has("starts again")
+        return self.died_again or (self.start is not None and self.start.has("starts again"))
 
     @property
     def sure(self) -> bool:
@@ -68,6 +73,8 @@ class Track(Struct):
     """First and last step of each series in this span."""
     before: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
     """First and last step of each series in the previous span."""
+    dead: dict[Worker, Record] = field(default_factory=dict)
+    """Last worker that an agent of torchrun found dead, by local rank."""
     restarts: int = 0
     opened: Record | None = None
     """Record at which the last report of a batch system begins."""
@@ -191,6 +198,25 @@ class Track(Struct):
         else:
             self.spans.append(Span(record.order + 1, "attempt", record))
         self.begun, self.ended = False, None
+
+    def found_dead(self, record: Record) -> None:
+        """Note a dead worker. If the agent found one of its local rank dead before, an attempt began in between."""
+        self.restart_expected = True
+        local, pid = record.fields.get("local_rank"), record.fields.get("pid")
+        if not isinstance(local, int) or pid is None:
+            return
+        worker = record.source.pid, local
+        before, last = self.dead.get(worker), self.spans[-1]
+        if before is None and len(self.dead) >= MAX_WORKERS:
+            return
+        self.dead[worker] = record.without_lines()
+        if before is None or before.fields.get("pid") == pid or last.first > before.order:
+            return
+        self.restarts += 1
+        if len(self.spans) < MAX_SPANS:
+            self.spans.append(Span(before.order + 1, "attempt", before, died_again=True))
+        else:
+            last.first, last.start = before.order + 1, before
 
 
 def is_launch(record: Record) -> bool:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from logdoctor.codes import explain_codes
 from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Line, Record, Refutation, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
 from logdoctor.reasoning.causality.claims import Checked, is_decisive
@@ -18,16 +17,17 @@ from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.culprit_details import culprit_of, measured_values
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.slots import FindingValues
-from logdoctor.reasoning.findings.wording import fill_title, fill_words
+from logdoctor.reasoning.findings.wording import fill_title, fill_words, mask_numbers
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
 from logdoctor.reasoning.verdict.owner import owner_of, with_frame
 
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
-_NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
 OF_ENDS = ("ended", "uncaught", "others", "peer")
 """Claims whose line tells how a process ended."""
+OF_THE_ONE = ("first-end", "odd-one-out")
+"""Reasons to name somebody whom the others tell apart by what they suffer."""
 MAX_CAUSES = 3
 DOUBTED = 0.2
 """Highest confidence of an answer that a line contradicts.  So many of them are right at most."""
@@ -80,8 +80,16 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         owner=owner,
         values=values,
         checked=tuple(_check(c, state, words) for c in checks),
-        victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
+        victims=len(_victims(finding, explained).difference(culprit.ranks)),
     )
+
+
+def _victims(finding: Finding, explained: Sequence[Finding]) -> set[int]:
+    """Return the ranks that report a consequence themselves and do not show the failure itself."""
+    apart = finding.culprit.why in OF_THE_ONE
+    same = (f for f in explained if f.rule.signature == finding.rule.signature and not apart)
+    alike = (*same, finding) if finding.rule.failure_class != "late" else ()  # a late one is told by those who wait
+    return {rank for f in explained for rank in f.speakers}.difference(*(f.speakers for f in alike))
 
 
 def _naming(culprit: Culprit, finding: Finding, explained: Sequence[Finding]) -> Iterator[Record]:
@@ -143,7 +151,7 @@ def _without_repeats(records: Iterable[Record], state: JobState) -> Iterator[Rec
     for record in records:
         source = state.places.rank_of(record), state.places.host_of(record)
         text = record.line.text if record.lines else record.text
-        shape = source, _NUMBER.sub("#", text)
+        shape = source, mask_numbers(text)
         if (source, text) not in texts and shapes[shape] < MAX_ALIKE:
             texts.add((source, text))
             shapes[shape] += 1
