@@ -14,7 +14,6 @@ from logdoctor.reasoning.causality.arrows import explain
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.causality.runs import Analysis, RunAnalysis, analyse, list_runs, select_run, split_runs
-from logdoctor.reasoning.causality.ties import Preference, break_ties
 from logdoctor.reasoning.detectors import detectors
 from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.findings.conditions import Conditions
@@ -116,21 +115,20 @@ class Reasoner:
         words: Catalogue,
         *,
         read_in_part: bool = False,
-        prefer: Preference = lambda _: None,
         listen: Listen = lambda: SILENCE,
     ) -> Diagnosis:
         """Return the diagnosis of all records.
 
-        It changes nothing, so it may be asked again after more records. ``prefer`` chooses between causes if the logs
-        do not decide. ``listen`` returns the heartbeat; it is called if no rule names a cause. The caller adds
-        coverage, problems and the decision. Only what to collect is in the decision already.
+        It changes nothing, so it may be asked again after more records. ``listen`` returns the heartbeat; it is called
+        if no rule names a cause. The caller adds coverage, problems and the decision. Only what to collect is in the
+        decision already.
         """
         matches = self.matches
         conditions = Conditions(self.state, hung=self.hung)
         runs = split_runs(self.rules, self.classes, matches, conditions)
         selected = select_run(runs)
         analysis = selected.analysis if selected else analyse(self.rules, self.classes, matches, conditions)
-        ranking, state = break_ties(analysis.ranking, prefer), analysis.state
+        ranking, state = analysis.ranking, analysis.state
         all_failures = self._failures_without(())
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
         failures = self._failures_without(ignored)

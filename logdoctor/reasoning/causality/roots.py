@@ -30,14 +30,10 @@ class Explained(Struct, frozen=True):
 
 
 class Ranking(Struct, frozen=True):
-    """Roots as causes, best first, and all other findings.
-
-    ``preferred`` is the first cause if only the classifier put it before its equals.
-    """
+    """Roots as causes, best first, and all other findings."""
 
     causes: tuple[Finding, ...]
     explained: tuple[Explained, ...]
-    preferred: Finding | None = None
     checked: Mapping[str, tuple[Checked, ...]] = field(default_factory=dict)
     """The checked claims of each cause, by the id of its rule."""
 

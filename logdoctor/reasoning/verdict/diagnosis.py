@@ -52,17 +52,15 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     explained = [e.finding for e in ranking.explained if e.by is finding]
     slots = FindingValues(finding, words.lang, state, explained=explained, confirmed=confirmed)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
-    other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
-    preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
     doubt = next((c for c in checks if is_decisive(c)), None)
     culprit, values = Culprit() if doubt else culprit_of(finding, explained, state), measured_values(finding)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
         signature=rule.signature,
         title=words("cause.doubted", title=texts.title, but=but) if doubt else texts.title,
-        summary=f"{texts.cause}{preferred}",
+        summary=texts.cause,
         confidence=round(min(chance, DOUBTED) if doubt else chance, 2),
-        by="classifier" if preferred else "rule",
+        by="rule",
         culprit=culprit,
         action=rule.action,
         steps=texts.steps,
