@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from logdoctor.model import Culprit, Finding, Record, Rule, Run, Verdict
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
-from logdoctor.reasoning.causality.lives import is_late_report
+from logdoctor.reasoning.causality.lives import is_late
 from logdoctor.reasoning.causality.roots import Ranking, rank_findings
 from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.findings import MatchesByRule, MatchesBySymptom, find
@@ -69,7 +69,7 @@ class RunAnalysis(Struct, frozen=True):
         own = [f for f in self.analysis.ranking.causes if self._is_own(f)]
         if self.span.proved:  # another job for certain, so its end follows from no other run
             return bool(own)
-        early = (f for f in own if not is_late_report(f.records[0]))
+        early = (f for f in own if not is_late(f))
         return any(self.at_work or f.rule.role == "cause" for f in early)
 
     def _is_own(self, finding: Finding) -> bool:
