@@ -11,7 +11,7 @@ from logdoctor.model import Finding, Value, Words
 from logdoctor.model.rule import Forms
 from logdoctor.model.tools import TOOLS, Tools
 from logdoctor.pack.yaml_lines import Path
-from logdoctor.reasoning.findings.slots import OF_CULPRIT, OF_JOB, FindingValues
+from logdoctor.reasoning.findings.slots import OF_CULPRIT, FindingValues
 from logdoctor.reasoning.findings.wording import (
     TITLE,
     choose_steps,
@@ -26,7 +26,7 @@ from logdoctor.reasoning.findings.wording import (
 CAUSE_WORDS = 25
 """Words of the first sentence of a cause."""
 REMEDY_WORDS = 60
-OFTEN_UNKNOWN = {*OF_JOB, *OF_CULPRIT, "ranks", "nranks", "last_progress", "awaited", "claim", "peer", "peer_host"}
+OFTEN_UNKNOWN = {"job", *OF_CULPRIT, "ranks", "nranks", "last_progress", "awaited", "claim", "peer", "peer_host"}
 """Slots that a log may leave open, whatever the examples show."""
 VERSION = "_version"
 PLACEHOLDER = re.compile(

@@ -24,10 +24,7 @@ class FailureClasses:
         self._seen = {name: self._follow(self._seen_elsewhere(name), elsewhere=True) for name in self._classes}
 
     def of(self, finding: Finding) -> FailureClass:
-        """Return the class of a finding.
-
-        A catch-all whose last words are about others only gave up.
-        """
+        """Return the class of a finding. A catch-all whose last words are about others only gave up."""
         name, catch_all = finding.rule.failure_class, finding.rule.role == "fallback"
         about_peers = finding.records[0].tells("about peers")
         gave_up = {

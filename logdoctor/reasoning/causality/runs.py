@@ -83,10 +83,7 @@ class RunAnalysis(Struct, frozen=True):
 def split_runs(
     rules: Sequence[Rule], classes: FailureClasses, matches: MatchesByRule, conditions: Conditions
 ) -> list[RunAnalysis]:
-    """Return the analysis of each run in log order.
-
-    The list is empty if there is only one run.
-    """
+    """Return the analysis of each run in log order. The list is empty if there is only one run."""
     attempts = conditions.state.runs
     spans = attempts.runs()
     cache: dict[int, int | None] = {}
@@ -134,10 +131,7 @@ def _filter_matches(matches: MatchesByRule, wanted: Callable[[Record], bool]) ->
 
 
 def select_run(runs: Sequence[RunAnalysis]) -> RunAnalysis | None:
-    """Return the last run that states why it failed.
-
-    Return None if no run does.
-    """
+    """Return the last run that states why it failed. Return None if no run does."""
     return next((run for run in reversed(runs) if run.states_cause), None)
 
 
@@ -149,10 +143,7 @@ def list_runs(
     judge: Judge,
     lang: str,
 ) -> tuple[Run, ...]:
-    """Return all runs with their verdicts in log order.
-
-    ``failures`` are the failing lines of all runs.
-    """
+    """Return all runs with their verdicts in log order. ``failures`` are the failing lines of all runs."""
     return tuple(_describe(run, runs, selected, failures, state, judge, lang) for run in runs)
 
 
@@ -189,9 +180,6 @@ def _describe(
 
 
 def _unexplained(run: RunAnalysis, failures: Sequence[Record], state: JobState) -> tuple[Record, ...]:
-    """Return failing lines that no benign rule explains.
-
-    Lines that the run outlived are left out.
-    """
+    """Return failing lines that no benign rule explains. Lines that the run outlived are left out."""
     own = (e for e in failures if run.contains(e) and e.order not in run.analysis.harmless)
     return tuple(e for e in own if is_refuted(e, state.lives, run.contains) is None)

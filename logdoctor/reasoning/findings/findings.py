@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from logdoctor.model import Culprit, Finding, Rule, Value
+from logdoctor.model import Finding, Rule, Value
 from logdoctor.model.numbers import format_size
 from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
 from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_culprit
@@ -67,10 +67,7 @@ def _without(table: MatchesBySymptom, orders: Collection[int]) -> MatchesBySympt
 
 
 def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: JobState) -> Finding:
-    """Build the finding.
-
-    The first match of the first symptom in ``when`` is the proof.
-    """
+    """Build the finding. The first match of the first symptom in ``when`` is the proof."""
     ordered = [m for group in counted.values() for m in group]
     (decisive, *own), *groups = counted.values()
     proofs = [decisive, *(group[0] for group in groups), *(blaming := _blaming_matches(rule, matches))]
@@ -83,7 +80,6 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     if blaming:
         culprit = blame_matches(culprit, blaming, state)
         values |= {"blamed": text} if (text := describe(culprit)) else {}
-    _add_culprit(values, rule, culprit)
     return Finding(
         rule=rule,
         records=tuple(m.record for m in (*proofs, *own)[:MAX_RECORDS]),
@@ -100,19 +96,13 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
 
 
 def _blaming_matches(rule: Rule, matches: MatchesBySymptom) -> list[Match]:
-    """Return the matches that name the culprit.
-
-    They belong to the first matched symptom in ``blame``.
-    """
+    """Return the matches that name the culprit. They belong to the first matched symptom in ``blame``."""
     names = rule.when.get("blame", ())
     return next((matches[n].all() for n in ([names] if isinstance(names, str) else names) if n in matches), [])
 
 
 def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> dict[str, Value]:
-    """Return the values for the rule's words.
-
-    An earlier match takes precedence.
-    """
+    """Return the values for the rule's words. An earlier match takes precedence."""
     values: dict[str, Value] = {}
     for m in reversed(matches):
         values.update(m.record.fields)
@@ -163,15 +153,3 @@ def _add_other_side(
         values["peer"] = peer
     if is_own_address(str(values.get("peer"))):
         del values["peer"]
-
-
-def _add_culprit(values: dict[str, Value], rule: Rule, culprit: Culprit) -> None:
-    """Fill in ``rank`` and ``host`` if one culprit is known.
-
-    A value that a matched line names takes precedence.
-    """
-    if len(culprit.ranks) == 1:
-        values.setdefault("rank", culprit.ranks[0])
-    # with culprit hosts `peer_host`, `host` in the rule's words is the reporting host
-    if len(culprit.hosts) == 1 and rule.culprit.get("hosts") != "peer_host":
-        values.setdefault("host", culprit.hosts[0])

@@ -18,10 +18,7 @@ Key = tuple[str, int]
 
 
 def collective_states(detector: Detector, state: JobState) -> tuple[CollectiveState, ...]:
-    """Return the states, sorted by group and rank.
-
-    Return none if ``detector`` is not that of collectives.
-    """
+    """Return the states, sorted by group and rank. Return none if ``detector`` is not that of collectives."""
     if not isinstance(detector, collectives.Detector):
         return ()
     waiters = _oldest_collectives(detector)

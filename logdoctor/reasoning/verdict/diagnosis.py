@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from logdoctor.codes import explain_codes
 from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Line, Record, Refutation, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
+from logdoctor.model.log import Scalar
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
 from logdoctor.reasoning.causality.claims import Checked, is_decisive
 from logdoctor.reasoning.causality.roots import Explained, Ranking
-from logdoctor.reasoning.findings.culprit_details import culprit_of, measured_values
+from logdoctor.reasoning.findings.culprits import with_places
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.slots import FindingValues
 from logdoctor.reasoning.findings.wording import fill_title, fill_words
@@ -28,6 +29,8 @@ _SourceText = tuple[tuple[int | None, str | None], str]
 _NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
 OF_ENDS = ("ended", "uncaught", "others", "peer")
 """Claims whose line tells how a process ended."""
+MEASURED = tuple("exit_code signal exception pid xid limit rss wanted free reason status errno towards".split())
+"""Values of a finding that are facts of the failure."""
 MAX_CAUSES = 3
 DOUBTED = 0.2
 """Highest confidence of an answer that a line contradicts.  So many of them are right at most."""
@@ -50,10 +53,11 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     checks = ranking.checked.get(rule.id, ())
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
     explained = [e.finding for e in ranking.explained if e.by is finding]
-    slots = FindingValues(finding, words.lang, state, explained=explained, confirmed=confirmed)
+    slots = FindingValues(finding, words.lang, state, confirmed=confirmed)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
     doubt = next((c for c in checks if is_decisive(c)), None)
-    culprit, values = Culprit() if doubt else culprit_of(finding, explained, state), measured_values(finding)
+    culprit = Culprit() if doubt else with_places(finding.culprit, rule, state)
+    values = _measured_values(finding)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
         signature=rule.signature,
@@ -65,10 +69,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         action=rule.action,
         steps=texts.steps,
         references=rule.references,
-        evidence=(
-            *_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
-            *_quote(_naming(culprit, finding, explained), state, words, 1),
-        ),
+        evidence=_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
         explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),
         rule=rule.id,
         rule_origin=rule.path,
@@ -79,10 +80,9 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     )
 
 
-def _naming(culprit: Culprit, finding: Finding, explained: Sequence[Finding]) -> Iterator[Record]:
-    """Yield the lines that name a host which the lines of the cause do not name."""
-    if culprit.why == "other-side" and not finding.culprit.hosts:
-        yield from (follower.records[0] for follower in explained if follower.culprit.peers)
+def _measured_values(finding: Finding) -> tuple[tuple[str, Scalar], ...]:
+    values = ((name, finding.values.get(name)) for name in MEASURED)
+    return tuple((name, value) for name, value in values if isinstance(value, str | int | float) and value != "")
 
 
 def _check(checked: Checked, state: JobState, words: Catalogue) -> Check:
@@ -97,10 +97,7 @@ def _check(checked: Checked, state: JobState, words: Catalogue) -> Check:
 
 
 def _evidence(finding: Finding, state: JobState, words: Catalogue, *, with_progress: bool) -> tuple[Evidence, ...]:
-    """Return the lines of the symptoms and the last progress.
-
-    The decisive line comes first.
-    """
+    """Return the lines of the symptoms and the last progress. The decisive line comes first."""
     lines = {_position(e): e for e in _quote(_without_repeats(finding.records, state), state, words, MAX_EVIDENCE)}
     progress = state.last_progress() if with_progress else None
     if progress:
@@ -150,10 +147,7 @@ def _position(evidence: Evidence) -> tuple[str, int]:
 
 
 def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple[SymptomSeen, ...]:
-    """Return the findings that are no listed causes.
-
-    They are in log order.
-    """
+    """Return the findings that are no listed causes. They are in log order."""
     rows = sorted(ranking.explained, key=lambda e: e.finding.first)
     rest = [Explained(f) for f in ranking.causes[MAX_CAUSES:]]
     return tuple(
