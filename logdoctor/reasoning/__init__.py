@@ -13,7 +13,7 @@ from logdoctor.model.catalogue import Catalogue
 from logdoctor.reasoning.causality.arrows import explain
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.causality.roots import Ranking
-from logdoctor.reasoning.causality.runs import Analysis, RunAnalysis, analyse, list_runs, select_run, split_runs
+from logdoctor.reasoning.causality.runs import Analysis, analyse, select_run, split_runs
 from logdoctor.reasoning.detectors import detectors
 from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.findings.conditions import Conditions
@@ -27,6 +27,7 @@ from logdoctor.reasoning.verdict.diagnosis import build_causes, build_symptoms
 from logdoctor.reasoning.verdict.first_failure import earliest
 from logdoctor.reasoning.verdict.next_data import collect_for_cause, collect_for_end
 from logdoctor.reasoning.verdict.rank_table import RankTable
+from logdoctor.reasoning.verdict.run_list import list_runs
 from logdoctor.reasoning.verdict.suspects import find_suspects
 from logdoctor.reasoning.verdict.verdict import collect_facts, verdict_of
 
@@ -159,7 +160,7 @@ class Reasoner:
             decision=Decision(collect=self._collect(verdict, failures, words)),
             suspects=suspects,
             job=summary,
-            runs=list_runs(runs, selected, all_failures, self.state, self._judge_run, words.lang),
+            runs=list_runs(runs, selected, all_failures, self.state, words.lang),
         )
 
     def _collect(self, verdict: Verdict, failures: Sequence[Record], words: Catalogue) -> tuple[str, ...]:
@@ -183,11 +184,6 @@ class Reasoner:
         table = self._table.rows(state, ranking, self.rules, analysis.matches, ignored)
         states = tuple(s for detector in self._detectors for s in collective_states(detector, self.state))
         return state.summary(earliest(failures), table, states, failed=bool(failures), truncated=truncated)
-
-    @staticmethod
-    def _judge_run(run: RunAnalysis, root: Finding | None, alarm: Record | None) -> Verdict:
-        facts = collect_facts(run.analysis.state, root, alarm.line if alarm else None, in_run=run.contains)
-        return verdict_of(facts)[0]
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
         """Return the findings, and the records that benign rules explain."""
