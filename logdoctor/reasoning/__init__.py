@@ -182,7 +182,7 @@ class Reasoner:
         if verdict in CALM:
             return state.summary(None, failed=False, truncated=truncated)
         table = self._table.rows(state, ranking, self.rules, analysis.matches, ignored)
-        states = tuple(s for detector in self._detectors for s in collective_states(detector, self.state))
+        states = collective_states(self._detectors, self.state)
         return state.summary(earliest(failures), table, states, failed=bool(failures), truncated=truncated)
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:

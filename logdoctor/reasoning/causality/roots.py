@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from logdoctor.model import Finding, Record
 from logdoctor.reasoning.causality import lives
 from logdoctor.reasoning.causality.arrows import Why, explain, sort_key
-from logdoctor.reasoning.causality.claims import Case, Checked, check_claims, is_contradicted
+from logdoctor.reasoning.causality.claims import Case, Checked, check_claims, find_doubt
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.refutation import Refutation, is_refuted
@@ -40,10 +40,10 @@ class Ranking(Struct, frozen=True):
     @property
     def answer(self) -> Finding | None:
         """Return the first cause, if no line speaks against it."""
-        return self.causes[0] if self.causes and not self.is_doubted(self.causes[0]) else None
+        return self.causes[0] if self.causes and not self.doubt(self.causes[0]) else None
 
-    def is_doubted(self, cause: Finding) -> bool:
-        return is_contradicted(self.checked.get(cause.rule.id, ()))
+    def doubt(self, cause: Finding) -> Checked | None:
+        return find_doubt(self.checked.get(cause.rule.id, ()))
 
 
 def rank_findings(
@@ -61,7 +61,7 @@ def rank_findings(
     whys = {(id(a), id(b)): why for b in alive for a in alive if (why := explain(a, b, classes, state))}
     roots = [f for f in alive if not any((id(other), id(f)) in whys for other in alive)] or alive
     checked = {f.rule.id: check_claims(Case(f, alive, classes, state)) for f in roots}
-    roots = [f for f in roots if not is_contradicted(checked[f.rule.id])] or roots  # doubted ones are only guesses
+    roots = [f for f in roots if not find_doubt(checked[f.rule.id])] or roots  # doubted ones are only guesses
     causes = sorted(roots, key=lambda f: (lives.is_of_earlier_day(f, roots, state), sort_key(f)))
     rest = (f for f in findings if f not in causes)
     explained = tuple(_explained(f, causes, alive, whys, refuted.get(id(f))) for f in rest)

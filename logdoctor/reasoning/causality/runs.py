@@ -77,7 +77,7 @@ class RunAnalysis(Struct, frozen=True):
     def cause(self) -> Finding | None:
         """Return the first cause that records of this run show."""
         ranking = self.own_ranking
-        return next((f for f in ranking.causes if self._is_own(f) and not ranking.is_doubted(f)), None)
+        return next((f for f in ranking.causes if self._is_own(f) and not ranking.doubt(f)), None)
 
 
 def split_runs(

@@ -83,14 +83,11 @@ class Matches(Struct):
 
         Matches that are counted but not stored stay in the count, unless no stored match is left.
         """
-        stored = self.all()
-        wanted = [match for match in stored if match.record.order not in orders]
-        if len(wanted) == len(stored):
+        stored = len(self.all())
+        left = self.filter(lambda record: record.order not in orders)
+        if left.count == stored:
             return self
-        left = Matches()
-        for match in wanted:
-            left.add(match)
-        left.count += max(0, self.count - len(stored)) if wanted else 0
+        left.count += max(0, self.count - stored) if left.count else 0
         return left
 
 

@@ -14,7 +14,7 @@ from logdoctor.model.log import Scalar
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
-from logdoctor.reasoning.causality.claims import Checked, is_decisive
+from logdoctor.reasoning.causality.claims import Checked
 from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.culprits import with_places
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
@@ -55,7 +55,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     explained = [e.finding for e in ranking.explained if e.by is finding]
     slots = FindingValues(finding, words.lang, state, confirmed=confirmed)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
-    doubt = next((c for c in checks if is_decisive(c)), None)
+    doubt = ranking.doubt(finding)
     culprit = Culprit() if doubt else with_places(finding.culprit, rule, state)
     values = _measured_values(finding)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
