@@ -97,8 +97,9 @@ def _stalled_until(end: Finding, order: Finding, state: JobState) -> bool:
 
 
 def is_late(finding: Finding) -> bool:
-    """Return whether the finding rests on the word of a source that reports events after they happened."""
-    return any(sign.late for sign in finding.records[0].signs)
+    """Return whether the source reports events after they happened, as a shell does of its child."""
+    record = finding.records[0]
+    return "signal_text" in record.fields if record.kind == "crash.signal" else any(sign.late for sign in record.signs)
 
 
 def is_over_before(later: Finding, earlier: Finding) -> bool:
@@ -130,9 +131,11 @@ def is_of_earlier_day(finding: Finding, others: Sequence[Finding], state: JobSta
 def before(a: Finding, b: Finding, state: JobState) -> bool:
     """Return whether ``a`` comes first.
 
-    The earlier time counts, then the earlier position. Without times, ranks that gave up waiting come before ranks that
-    see them leave.
+    Late reports come first, then the earlier time, then the earlier position. Without times, ranks that gave up waiting
+    come before ranks that see them leave.
     """
+    if is_late(a) != is_late(b):
+        return is_late(a)
     waited = a.rule.failure_class == "waits in vain"
     waited_and_left = {a.rule.failure_class, b.rule.failure_class} == {"waits in vain", "peer lost"}
     if waited_and_left and _is_unordered(a) and _is_unordered(b):

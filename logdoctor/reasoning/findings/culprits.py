@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from logdoctor.model import Culprit, FirstMover, Ground, Record, Reporters, Rule, Scope, Value
+from logdoctor.model import Culprit, Finding, FirstMover, Ground, Record, Reporters, Rule, Scope, Value
 from logdoctor.reasoning.findings.conditions import MatchLists
 from logdoctor.reasoning.findings.speakers import Speakers, captured_hosts, captured_ranks, numbers, short_hosts, texts
 from logdoctor.reasoning.findings.symptoms import Match
@@ -163,8 +163,11 @@ def _process(record: Record, state: JobState) -> Process | None:
 # ── where they are ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def with_places(culprit: Culprit, rule: Rule, state: JobState) -> Culprit:
-    """Return the culprit with what is known of the places of its ranks."""
+def culprit_of(finding: Finding, explained: Sequence[Finding], state: JobState) -> Culprit:
+    """Return the culprit with what is known of the places of its ranks. ``explained`` follow from ``finding``."""
+    culprit, place = finding.culprit, finding.rule.place
+    if place == "host" and culprit.scope == "not-told" and (host := _lost_host(explained, state)):
+        return replace(culprit, scope="one", hosts=(host,), why="other-side")
     if culprit.scope in ("nobody", "not-told"):
         return culprit
     seats = state.places.seats()
@@ -174,7 +177,7 @@ def with_places(culprit: Culprit, rule: Rule, state: JobState) -> Culprit:
     if first and first.rank is not None and (seat := seats.get(first.rank)):
         gpu = str(seat.gpu) if seat.gpu is not None else first.gpu
         first = replace(first, host=first.host or seat.host, pid=first.pid or seat.pid, gpu=gpu)
-    bus_ids = tuple(dict.fromkeys(s.bus_id for s in of_ranks if s.bus_id)) if rule.place == "device" else ()
+    bus_ids = tuple(dict.fromkeys(s.bus_id for s in of_ranks if s.bus_id)) if place == "device" else ()
     return replace(
         culprit,
         first=first,
@@ -183,3 +186,11 @@ def with_places(culprit: Culprit, rule: Rule, state: JobState) -> Culprit:
         pids=tuple(dict.fromkeys(s.pid for s in of_ranks if s.pid is not None)),
         gpus=culprit.gpus or bus_ids,
     )
+
+
+def _lost_host(explained: Sequence[Finding], state: JobState) -> str | None:
+    """Return the only host to which others lost their connections, if it is one of the job's hosts."""
+    peers = {peer for finding in explained for peer in finding.culprit.peers}
+    names = {short_host(peer.partition("<")[0].partition(":")[0]) for peer in peers}
+    known = {short_host(host) for host in state.places.hosts}
+    return next(iter(names)) if len(names) == 1 and names <= known else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.codes import explain
 from logdoctor.model import Finding, Value
-from logdoctor.reasoning.findings.culprits import with_places
+from logdoctor.reasoning.findings.culprits import culprit_of
 from logdoctor.reasoning.findings.wording import compress, is_known
 from logdoctor.reasoning.job_state import JobState
 
@@ -33,9 +33,11 @@ class FindingValues(Mapping[str, Value]):
         state: JobState | None = None,
         *,
         explained_by: Finding | None = None,
+        explained: Sequence[Finding] = (),
         confirmed: Collection[str] = (),
     ) -> None:
         self._finding, self._lang, self._state, self._confirmed = finding, lang, state, confirmed
+        self._explained = explained
         self._awaited = explained_by.culprit.ranks if explained_by else ()
 
     def __getitem__(self, name: str) -> Value:
@@ -64,7 +66,7 @@ class FindingValues(Mapping[str, Value]):
             return self._state.job_id or ()
         if name not in OF_CULPRIT or self._state is None:
             raise KeyError(name)
-        culprit = with_places(self._finding.culprit, self._finding.rule, self._state)
+        culprit = culprit_of(self._finding, self._explained, self._state)
         values: tuple[str, ...] | tuple[int, ...] = getattr(culprit, f"{name}s")
         return values if len(values) == 1 else ()
 

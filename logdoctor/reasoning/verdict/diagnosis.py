@@ -16,7 +16,7 @@ from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
 from logdoctor.reasoning.causality.claims import Checked
 from logdoctor.reasoning.causality.roots import Explained, Ranking
-from logdoctor.reasoning.findings.culprits import with_places
+from logdoctor.reasoning.findings.culprits import culprit_of
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.slots import FindingValues
 from logdoctor.reasoning.findings.wording import fill_title, fill_words
@@ -53,10 +53,10 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     checks = ranking.checked.get(rule.id, ())
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
     explained = [e.finding for e in ranking.explained if e.by is finding]
-    slots = FindingValues(finding, words.lang, state, confirmed=confirmed)
+    slots = FindingValues(finding, words.lang, state, explained=explained, confirmed=confirmed)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
     doubt = ranking.doubt(finding)
-    culprit = Culprit() if doubt else with_places(finding.culprit, rule, state)
+    culprit = Culprit() if doubt else culprit_of(finding, explained, state)
     values = _measured_values(finding)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
@@ -69,7 +69,10 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         action=rule.action,
         steps=texts.steps,
         references=rule.references,
-        evidence=_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
+        evidence=(
+            *_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
+            *_quote(_naming(culprit, finding, explained), state, words, 1),
+        ),
         explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),
         rule=rule.id,
         rule_origin=rule.path,
@@ -78,6 +81,12 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         checked=tuple(_check(c, state, words) for c in checks),
         victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
     )
+
+
+def _naming(culprit: Culprit, finding: Finding, explained: Sequence[Finding]) -> Iterator[Record]:
+    """Yield the lines that name a host which the lines of the cause do not name."""
+    if culprit.why == "other-side" and not finding.culprit.hosts:
+        yield from (follower.records[0] for follower in explained if follower.culprit.peers)
 
 
 def _measured_values(finding: Finding) -> tuple[tuple[str, Scalar], ...]:
