@@ -217,10 +217,7 @@ class Reasoner:
         return sorted(failures, key=lambda e: e.order)
 
     def _without_findings(self, failures: Sequence[Record], findings: Sequence[Finding]) -> list[Record]:
-        """Return failures that are in no finding.
-
-        Failures that the job outlived are left out.
-        """
+        """Return failures that are in no finding. Failures that the job outlived are left out."""
         explained = {e.order for f in findings for e in f.records}
         return standing([e for e in failures if e.order not in explained], self.state.lives)
 
