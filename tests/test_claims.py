@@ -22,7 +22,7 @@ from logdoctor.model import (
     Source,
     Symptom,
 )
-from logdoctor.reasoning.causality.claims import CHECKS, Case, Checked, is_contradicted
+from logdoctor.reasoning.causality.claims import CHECKS, Case, Checked, find_doubt
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.findings.slots import FindingValues
 from logdoctor.reasoning.findings.wording import fill
@@ -108,8 +108,8 @@ def test_others_is_confirmed_by_an_earlier_failure_of_another_process():
 
 
 def test_only_a_decisive_claim_makes_an_answer_doubtful():
-    assert is_contradicted([Checked(Claim("first"), "contradicted")])
-    assert not is_contradicted([Checked(Claim("ended"), "contradicted"), Checked(Claim("first"), "confirmed")])
+    assert find_doubt([Checked(Claim("first"), "contradicted")])
+    assert not find_doubt([Checked(Claim("ended"), "contradicted"), Checked(Claim("first"), "confirmed")])
 
 
 def test_every_claim_has_a_check():

@@ -110,3 +110,13 @@ def test_all_members_on_one_gpu_are_told(knowledge):
 def test_address_on_which_a_process_listens_is_no_peer(culprit_of):
     bind = "[c10d] The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use)."
     assert culprit_of(f"[W socket.cpp:426] {bind}", f"RuntimeError: {bind}").peers == ()
+
+
+def test_host_that_slurm_lost_is_the_one_to_which_others_lost_their_connections(culprit_of):
+    culprit = culprit_of(
+        "gp-3:100:101 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1a000 - Init COMPLETE",
+        "gp-4:200:201 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 1 nranks 2 cudaDev 0 nvmlDev 0 busId 1a000 - Init COMPLETE",
+        "gp-3:100:150 [0] misc/socket.cc:550 NCCL WARN socketProgress: Connection closed by remote peer gp-4<43210>",
+        "slurmstepd: error: *** JOB 812 ON gp-3 CANCELLED AT 2025-05-19T07:00:12 DUE TO NODE FAILURE ***",
+    )
+    assert (culprit.scope, culprit.hosts, culprit.why) == ("one", ("gp-4",), "other-side")

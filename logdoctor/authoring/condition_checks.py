@@ -43,7 +43,7 @@ def _possible(symptom: Symptom, kinds: set[str]) -> bool:
 
 def _symptoms_in_conditions(rule: Rule) -> set[str]:
     from_lists = [n for key in NAME_LISTS for n in as_list(rule.when.get(key))]
-    return {*from_lists, *(n for key in ("count", "ranks", "agree", "differ") for n in rule.when.get(key, ()))}
+    return {*from_lists, *(n for key in ("count", "differ") for n in rule.when.get(key, ()))}
 
 
 def as_list(value: Any) -> Sequence[str]:

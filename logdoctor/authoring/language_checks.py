@@ -11,7 +11,7 @@ from logdoctor.model import Finding, Value, Words
 from logdoctor.model.rule import Forms
 from logdoctor.model.tools import TOOLS, Tools
 from logdoctor.pack.yaml_lines import Path
-from logdoctor.reasoning.findings.slots import OF_CULPRIT, OF_JOB, FindingValues
+from logdoctor.reasoning.findings.slots import OF_CULPRIT, FindingValues
 from logdoctor.reasoning.findings.wording import (
     TITLE,
     choose_steps,
@@ -26,18 +26,8 @@ from logdoctor.reasoning.findings.wording import (
 CAUSE_WORDS = 25
 """Words of the first sentence of a cause."""
 REMEDY_WORDS = 60
-OFTEN_UNKNOWN = {
-    *OF_JOB,
-    *OF_CULPRIT,
-    "ranks",
-    "nranks",
-    "last_progress",
-    "awaited",
-    "claim",
-    "peer",
-    "peer_host",
-    "peer_name",
-    "last_awaited",
+OFTEN_UNKNOWN = set("job ranks nranks last_progress awaited last_awaited claim peer peer_host peer_name".split()) | {
+    *OF_CULPRIT
 }
 """Slots that a log may leave open, whatever the examples show."""
 VERSION = "_version"

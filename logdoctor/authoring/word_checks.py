@@ -13,21 +13,10 @@ from logdoctor.logs import record_patterns
 from logdoctor.model import Rule
 from logdoctor.model.kinds import fits
 from logdoctor.pack.yaml_lines import Path
-from logdoctor.reasoning.findings.slots import OF_CULPRIT, OF_JOB
+from logdoctor.reasoning.findings.slots import OF_CULPRIT
 
 TODO = "TODO"
-ALWAYS = {
-    *OF_JOB,
-    *OF_CULPRIT,
-    "ranks",
-    "nranks",
-    "last_progress",
-    "awaited",
-    "peer_host",
-    "peer_name",
-    "last_awaited",
-    "claim",
-}
+ALWAYS = set("job ranks nranks last_progress awaited last_awaited claim peer_host peer_name".split()) | {*OF_CULPRIT}
 VERSION = "_version"
 NAME = re.compile(r"\{(\w+)(?:\.\w+)?[|?}]")
 GROUP = re.compile(r"\(\?P?<(\w+)>")
@@ -54,8 +43,7 @@ def check_words(source: RuleSource, examples: Sequence[Trace]) -> Iterator[LintI
 
 def _fields_named(rule: Rule) -> Iterator[tuple[Path, str]]:
     yield from ((("culprit", key), name) for key, name in rule.culprit.items() if name not in NOT_FIELDS)
-    for key in ("agree", "differ"):
-        yield from ((("when", key, symptom), name) for symptom, name in rule.when.get(key, {}).items())
+    yield from ((("when", "differ", symptom), name) for symptom, name in rule.when.get("differ", {}).items())
 
 
 def _unknown(source: RuleSource, part: Path, name: str) -> LintIssue:

@@ -6,7 +6,7 @@ A model is read from JSON, never from pickle, because a pickle can run code.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
@@ -92,10 +92,6 @@ class LinearModel(Struct, frozen=True):
         powers = [math.exp((s - top) / self.temperature) for s in sums]
         total = math.fsum(powers)
         return [p / total for p in powers]
-
-    def probabilities_of(self, features: Mapping[int, float], signatures: Collection[str]) -> dict[str, float]:
-        """Return the probability of each of ``signatures`` that the model knows."""
-        return {c: p for c, p in zip(self.classes, self.probabilities(features), strict=True) if c in signatures}
 
     def to_json(self) -> str:
         """Encode the model as JSON.  Equal models give equal bytes."""

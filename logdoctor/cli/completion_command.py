@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer.completion import shell_complete
 
 from logdoctor.cli.words import require
 
@@ -12,12 +13,10 @@ SHELLS = ("bash", "zsh", "fish")
 Shell = Annotated[str, typer.Argument(help="bash, zsh or fish.")]
 
 
-def completion(shell: Shell) -> None:
+def completion(ctx: typer.Context, shell: Shell) -> None:
     """Print the completion script of a shell: source <(logdoctor completion bash).
 
     Exit codes: 0 it is printed, 2 wrong usage.
     """
-    from typer._completion_shared import get_completion_script  # what --show-completion prints
-
     require(shell, SHELLS, "SHELL")
-    typer.echo(get_completion_script(prog_name="logdoctor", complete_var="_LOGDOCTOR_COMPLETE", shell=shell))
+    shell_complete(ctx.find_root().command, {}, "logdoctor", "_LOGDOCTOR_COMPLETE", f"source_{shell}")

@@ -34,7 +34,7 @@ from logdoctor.model import (
 )
 from logdoctor.pack import regexes
 from logdoctor.pipeline.broken_records import BrokenRecords
-from logdoctor.pipeline.fallback import add_guess, build_preference
+from logdoctor.pipeline.fallback import add_guess
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 from logdoctor.pipeline.new_templates import Excerpts, add_new_templates
 from logdoctor.pipeline.pulse import listen
@@ -165,7 +165,6 @@ class Analysis:
             reader.job.name,
             words,
             read_in_part=missing.count > 0,
-            prefer=build_preference(observed.counter, self.model),
             listen=partial(listen, reader.excerpts.logs),
         )
         problems = (*pack.faults, *reader.problems)

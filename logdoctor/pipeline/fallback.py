@@ -1,14 +1,11 @@
 """The classifier's guess for a failure that no rule explains.
 
 The classifier is asked after the rules, and only about an ``unknown`` verdict with failure lines. So it never
-contradicts a rule and never diagnoses a healthy job. If several rules hold and nothing in the logs orders them, it
-chooses the likelier one.
+contradicts a rule and never diagnoses a healthy job.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,30 +18,8 @@ from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.reasoning.findings.wording import fill_words
 
 MAX_EVIDENCE = 3
-MIN_SHARE = 0.8
-"""Share of the tied signatures' probability that one of them must have."""
 _EXIT_CODE_ONLY = later(r"(?:exit(?:ed)? (?:with )?|return ?)(?:code|status)\b[^\n\d]{0,12}-?\d{1,10}\W*$")
 """An exit code without a reason. Lines like this resemble others only by chance."""
-
-
-def build_preference(counter: FeatureCounter, model: Path | None = None) -> Callable[[Sequence[str]], str | None]:
-    """Return a function that chooses the likeliest of several signatures.
-
-    It returns None unless one signature has `MIN_SHARE` of the probability, judged by the lines in ``counter``.
-    """
-
-    def prefer(signatures: Sequence[str]) -> str | None:
-        from logdoctor.classifier.features import counter_features
-        from logdoctor.classifier.linear_model import load_model
-
-        try:
-            probabilities = load_model(model or SHIPPED_MODEL).probabilities_of(counter_features(counter), signatures)
-        except InputError:  # `add_guess` reports the error
-            return None
-        best = max(probabilities, key=lambda name: (probabilities[name], name), default=None)
-        return best if best and probabilities[best] >= MIN_SHARE * math.fsum(probabilities.values()) else None
-
-    return prefer
 
 
 def add_guess(

@@ -13,8 +13,7 @@ from logdoctor.model.catalogue import Catalogue
 from logdoctor.reasoning.causality.arrows import explain
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.causality.roots import Ranking
-from logdoctor.reasoning.causality.runs import Analysis, RunAnalysis, analyse, list_runs, select_run, split_runs
-from logdoctor.reasoning.causality.ties import Preference, break_ties
+from logdoctor.reasoning.causality.runs import Analysis, analyse, select_run, split_runs
 from logdoctor.reasoning.detectors import detectors
 from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.findings.conditions import Conditions
@@ -28,6 +27,7 @@ from logdoctor.reasoning.verdict.diagnosis import build_causes, build_harmless, 
 from logdoctor.reasoning.verdict.first_failure import earliest
 from logdoctor.reasoning.verdict.next_data import collect_for_cause, collect_for_end
 from logdoctor.reasoning.verdict.rank_table import RankTable
+from logdoctor.reasoning.verdict.run_list import list_runs
 from logdoctor.reasoning.verdict.suspects import find_suspects
 from logdoctor.reasoning.verdict.verdict import collect_facts, verdict_of
 
@@ -116,21 +116,20 @@ class Reasoner:
         words: Catalogue,
         *,
         read_in_part: bool = False,
-        prefer: Preference = lambda _: None,
         listen: Listen = lambda: SILENCE,
     ) -> Diagnosis:
         """Return the diagnosis of all records.
 
-        It changes nothing, so it may be asked again after more records. ``prefer`` chooses between causes if the logs
-        do not decide. ``listen`` returns the heartbeat; it is called if no rule names a cause. The caller adds
-        coverage, problems and the decision. Only what to collect is in the decision already.
+        It changes nothing, so it may be asked again after more records. ``listen`` returns the heartbeat; it is called
+        if no rule names a cause. The caller adds coverage, problems and the decision. Only what to collect is in the
+        decision already.
         """
         matches = self.matches
         conditions = Conditions(self.state, hung=self.hung)
         runs = split_runs(self.rules, self.classes, matches, conditions)
         selected = select_run(runs)
         analysis = selected.analysis if selected else analyse(self.rules, self.classes, matches, conditions)
-        ranking, state = break_ties(analysis.ranking, prefer), analysis.state
+        ranking, state = analysis.ranking, analysis.state
         all_failures = self._failures_without(())
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
         failures = self._failures_without(ignored)
@@ -162,7 +161,7 @@ class Reasoner:
             decision=Decision(collect=self._collect(verdict, failures, words)),
             suspects=suspects,
             job=summary,
-            runs=list_runs(runs, selected, all_failures, self.state, self._judge_run, words.lang),
+            runs=list_runs(runs, selected, all_failures, self.state, words.lang),
         )
 
     def _collect(self, verdict: Verdict, failures: Sequence[Record], words: Catalogue) -> tuple[str, ...]:
@@ -184,13 +183,8 @@ class Reasoner:
         if verdict in CALM:
             return state.summary(None, failed=False, truncated=truncated)
         table = self._table.rows(state, ranking, self.rules, analysis.matches, ignored)
-        states = tuple(s for detector in self._detectors for s in collective_states(detector, self.state))
+        states = collective_states(self._detectors, self.state)
         return state.summary(earliest(failures), table, states, failed=bool(failures), truncated=truncated)
-
-    @staticmethod
-    def _judge_run(run: RunAnalysis, root: Finding | None, alarm: Record | None) -> Verdict:
-        facts = collect_facts(run.analysis.state, root, alarm.line if alarm else None, in_run=run.contains)
-        return verdict_of(facts)[0]
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
         """Return the findings, and the records that benign rules explain."""
@@ -224,10 +218,7 @@ class Reasoner:
         return sorted(failures, key=lambda e: e.order)
 
     def _without_findings(self, failures: Sequence[Record], findings: Sequence[Finding]) -> list[Record]:
-        """Return failures that are in no finding.
-
-        Failures that the job outlived are left out.
-        """
+        """Return failures that are in no finding. Failures that the job outlived are left out."""
         explained = {e.order for f in findings for e in f.records}
         return standing([e for e in failures if e.order not in explained], self.state.lives)
 

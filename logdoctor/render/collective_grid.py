@@ -51,10 +51,7 @@ class Grid(Struct, frozen=True):
 
 
 def grids(job: JobSummary, words: Catalogue) -> tuple[Grid, ...]:
-    """Return a grid for each process group with at least two ranks.
-
-    Groups whose ranks differ in state come first.
-    """
+    """Return a grid for each process group with at least two ranks. Groups whose ranks differ in state come first."""
     groups: dict[str, list[CollectiveState]] = {}
     for standing in job.standings:
         groups.setdefault(standing.group, []).append(standing)

@@ -25,10 +25,7 @@ _NEAR = 14
 
 
 def char_width(char: str) -> int:
-    """Return the columns of one character.
-
-    Wide East Asian characters take 2 columns. Combining marks take 0.
-    """
+    """Return the columns of one character. Wide East Asian characters take 2 columns. Combining marks take 0."""
     if char.isascii():
         return 1
     if unicodedata.category(char) in {"Mn", "Me"}:

@@ -31,10 +31,7 @@ _CODE = r"`([^`]+)`"
 
 
 def render_page(diagnosis: Diagnosis, options: RenderOptions) -> str:
-    """Return a page of at most `MOST_BYTES`.
-
-    Texts and lists are cut until the page fits. A cut page says so.
-    """
+    """Return a page of at most `MOST_BYTES`. Texts and lists are cut until the page fits. A cut page says so."""
     escaped = escape_all(diagnosis, tab=" ")
     page = ""
     for budget in BUDGETS:

@@ -76,10 +76,7 @@ def _grouped_by(rows: Sequence[RankRow], features: Sequence[Feature]) -> list[li
 
 
 def _split(group: Sequence[RankRow], feature: Feature) -> list[list[RankRow]]:
-    """Split ``group`` by ``feature``.
-
-    If all rows that have the feature agree, rows without it stay with them.
-    """
+    """Split ``group`` by ``feature``. If all rows that have the feature agree, rows without it stay with them."""
     parts: dict[str, list[RankRow]] = {}
     for row in group:
         parts.setdefault(feature(row), []).append(row)

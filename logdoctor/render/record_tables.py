@@ -1,7 +1,4 @@
-"""Events as tables: JSON lines, CSV, Parquet.
-
-Each format is a function of records and an open binary file.
-"""
+"""Events as tables: JSON lines, CSV, Parquet. Each format is a function of records and an open binary file."""
 
 from __future__ import annotations
 
@@ -41,10 +38,7 @@ def write_jsonl(records: Iterable[Record], out: IO[bytes]) -> None:
 
 
 def write_csv(records: Iterable[Record], out: IO[bytes]) -> None:
-    """Write one row per record, with the fields as JSON.
-
-    No cell is a formula for a spreadsheet.
-    """
+    """Write one row per record, with the fields as JSON. No cell is a formula for a spreadsheet."""
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
@@ -55,10 +49,7 @@ def write_csv(records: Iterable[Record], out: IO[bytes]) -> None:
 
 
 def write_parquet(records: Iterable[Record], out: IO[bytes]) -> None:
-    """Write one row per record, with the fields as JSON.
-
-    Raises `InputError` if pyarrow is missing.
-    """
+    """Write one row per record, with the fields as JSON. Raises `InputError` if pyarrow is missing."""
     with needs_extra("scan", "Parquet cannot be written"):
         import pyarrow as pa
         import pyarrow.parquet as pq

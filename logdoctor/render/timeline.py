@@ -44,10 +44,7 @@ class Mark(Struct, frozen=True):
 
 
 class Lane(Struct, frozen=True):
-    """Ranks with the same fate.
-
-    ``last_line`` is the position of their last log line, or None if it is not known.
-    """
+    """Ranks with the same fate. ``last_line`` is the position of their last log line, or None if it is not known."""
 
     line: RankLine
     role: str

@@ -31,8 +31,7 @@ STRENGTHS = ("proof", "strong", "likely", "hint")
 SYMPTOM_KEYS = ("text", "kind", "dialect", "level", "fields")
 LEVELS = ("fatal", "error", "warning", "info")
 NAME_LISTS = ("any", "all", "none", "sequence", "apart", "together", "blame", "also")
-WHEN_KEYS = (*NAME_LISTS, "within", "count", "ranks", "agree", "differ", "phase", "job")
-QUANTIFIERS = ("one", "some", "most", "all", "all-but-one", "none")
+WHEN_KEYS = (*NAME_LISTS, "within", "count", "differ", "phase", "job")
 PHASES = ("launch", "init", "before first step", "running", "checkpoint", "teardown")
 CULPRIT_KEYS = ("ranks", "hosts", "gpus", "peers")
 MANY = 20
@@ -289,15 +288,9 @@ def _check_when(key: str, part: Any, names: list[str], faults: Faults) -> None:
         faults.add(path, f"'within' is {part!r}", "", "a time such as 90s, 15m or 1h")
     if key == "count" and not (isinstance(part, dict) and all(COUNT.fullmatch(str(v)) for v in part.values())):
         faults.add(path, "'count' is not understood", "", "count: {name: '>=3'}")
-    if (
-        key == "ranks"
-        and isinstance(part, dict)
-        and not all(v in QUANTIFIERS or isinstance(v, int) for v in part.values())
-    ):
-        faults.add(path, "'ranks' has an unknown quantifier", "", f"a number or one of {', '.join(QUANTIFIERS)}")
     if key == "phase" and not set(_names(part, path, faults, required=True)) <= set(PHASES):
         faults.add(path, "unknown phase", "", f"some of {', '.join(PHASES)}")
-    if key in ("count", "ranks", "agree", "differ", "job") and not isinstance(part, dict):
+    if key in ("count", "differ", "job") and not isinstance(part, dict):
         faults.add(path, f"'{key}' must be a mapping", "", f"{key}: {{name: …}}")
 
 

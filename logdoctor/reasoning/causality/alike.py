@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from logdoctor.model import Culprit, Finding, Record, Reporters
 from logdoctor.reasoning.findings.culprits import MOST_NAMED, is_everybody
-from logdoctor.reasoning.findings.first_mover import is_told_by_other
 from logdoctor.reasoning.findings.slots import OF_ONE
+from logdoctor.reasoning.findings.speakers import is_told_by_other
 from logdoctor.reasoning.findings.wording import mask_numbers
 from logdoctor.reasoning.job_state import JobState
 

@@ -77,24 +77,20 @@ def explain(a: Finding, b: Finding, classes: FailureClasses, state: JobState) ->
 
 def may_cause(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
     """Return by which law ``a`` can have brought about ``b``, if their order allows it."""
-    first, second, processes = classes.of(a), classes.of(b), lives.processes(a, b)
+    processes = lives.processes(a, b)
     is_over = processes != "other" and lives.is_over_before(a, b)
     if is_over and processes == "same":
         return None
-    outweighed = first.side == "seen" and second.side == "own"
-    row = classes.inside(first, second)
-    if row and processes != "other" and not outweighed and not is_over and lives.is_within(a, b, row, state):
-        return Why("same process", row)
+    first, second = classes.of(a), classes.of(b)
+    rows: list[tuple[Law, Arrow | None]] = []
+    if processes != "other" and not is_over:
+        rows.append(("same process", classes.inside(first, second)))
     row = classes.seen(first, second)
-    if row and (row.where == "launcher" or _are_elsewhere(a, b)) and lives.is_within(a, b, row, state):
-        return Why("other process", row)
-    if outweighed and not state.surely_after(b.records[0], a.records[0]):
-        return None
-    for place, share in PLACES.items():
-        row = classes.at(first, second, place) if share(a, b, state) else None
-        if row and lives.is_within(a, b, row, state):
-            return Why("shared place", row)
-    return None
+    if row and (row.where == "launcher" or _are_elsewhere(a, b)):
+        rows.append(("other process", row))
+    if first.side == "own" or second.side == "seen" or state.surely_after(b.records[0], a.records[0]):
+        rows += [("shared place", classes.at(first, second, place)) for place in PLACES if PLACES[place](a, b, state)]
+    return next((Why(law, row) for law, row in rows if row and lives.is_within(a, b, row, state)), None)
 
 
 # ── two tellings of one thing ───────────────────────────────────────────────────────────────────────────────────────

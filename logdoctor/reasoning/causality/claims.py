@@ -39,13 +39,9 @@ class Checked(Struct, frozen=True):
     record: Record | None = None
 
 
-def is_contradicted(checks: Sequence[Checked]) -> bool:
-    """Return whether a line speaks so much against an answer that it is no cause."""
-    return any(map(is_decisive, checks))
-
-
-def is_decisive(check: Checked) -> bool:
-    return check.holds == "contradicted" and check.claim.name in DECISIVE
+def find_doubt(checks: Sequence[Checked]) -> Checked | None:
+    """Return the claim whose contradiction speaks so much against an answer that it is no cause."""
+    return next((c for c in checks if c.holds == "contradicted" and c.claim.name in DECISIVE), None)
 
 
 Outcome = tuple[Holds, Record | None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from logdoctor.model import Arrow, FailureClass, Finding, Mechanism
-from logdoctor.reasoning.causality import lives
 
 END_OF_LIFE = "process ends"
 """Row of the tables for the end of a process, whatever ended it.  No signature has this class."""
@@ -25,15 +24,12 @@ class FailureClasses:
         self._seen = {name: self._follow(self._seen_elsewhere(name), elsewhere=True) for name in self._classes}
 
     def of(self, finding: Finding) -> FailureClass:
-        """Return the class of a finding.
-
-        A catch-all whose last words are about others, and an abort, only gave up.
-        """
+        """Return the class of a finding. A catch-all whose last words are about others only gave up."""
         name, catch_all = finding.rule.failure_class, finding.rule.role == "fallback"
         about_peers = finding.records[0].tells("about peers")
         gave_up = {
             "program fails": catch_all and about_peers,
-            "process crashes": catch_all or about_peers or lives.is_told_abort(finding),
+            "process crashes": catch_all or about_peers,
         }
         return self._classes.get("gives up" if gave_up.get(name) else name, UNKNOWN)
 

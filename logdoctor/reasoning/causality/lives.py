@@ -18,8 +18,8 @@ LONG_AGO = 6 * 3600.0
 """Seconds.  A machine's log holds failures of earlier jobs too."""
 STACK_LINES = 20
 """Number of lines that a run-time or a launcher may print below a failure that ended the program."""
-FAULTS, SIGABRT = (4, 7, 8, 9, 11), 6
-"""Signals with which no process ends itself, and the one with which it does."""
+FAULTS = (4, 7, 8, 9, 11)
+"""Signals with which no process ends itself."""
 
 
 # ── who and where ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -72,11 +72,6 @@ def are_on_one_device(a: Record, b: Record) -> bool:
 # ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def is_told_abort(crash: Finding) -> bool:
-    """Return whether somebody else tells of a SIGABRT, with which a process gives up too."""
-    return is_late(crash) and signal_of(crash.records[0]) == SIGABRT
-
-
 def was_struck(end: Finding) -> bool:
     """Return whether the process whose end is told surely did not choose it."""
     return end.rule.role != "fallback" or any(signal_of(record) in FAULTS for record in end.records)
@@ -101,18 +96,10 @@ def _stalled_until(end: Finding, order: Finding, state: JobState) -> bool:
 # ── order ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def is_late_report(record: Record) -> bool:
-    """Return whether the source reports events after they happened."""
-    return any(sign.late for sign in record.signs)
-
-
 def is_late(finding: Finding) -> bool:
-    """Return whether the finding rests on a late report.
-
-    A shell's message about its child is one too.
-    """
+    """Return whether the source reports events after they happened, as a shell does of its child."""
     record = finding.records[0]
-    return "signal_text" in record.fields if record.kind == "crash.signal" else is_late_report(record)
+    return "signal_text" in record.fields if record.kind == "crash.signal" else any(sign.late for sign in record.signs)
 
 
 def is_over_before(later: Finding, earlier: Finding) -> bool:

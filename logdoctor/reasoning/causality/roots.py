@@ -11,7 +11,7 @@ from logdoctor.model import Finding, Record
 from logdoctor.reasoning.causality import lives
 from logdoctor.reasoning.causality.alike import speak_of_all
 from logdoctor.reasoning.causality.arrows import Why, explain, sort_key
-from logdoctor.reasoning.causality.claims import Case, Checked, check_claims, is_contradicted
+from logdoctor.reasoning.causality.claims import Case, Checked, check_claims, find_doubt
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.refutation import Refutation, is_refuted
@@ -32,24 +32,20 @@ class Explained(Struct, frozen=True):
 
 
 class Ranking(Struct, frozen=True):
-    """Roots as causes, best first, and all other findings.
-
-    ``preferred`` is the first cause if only the classifier put it before its equals.
-    """
+    """Roots as causes, best first, and all other findings."""
 
     causes: tuple[Finding, ...]
     explained: tuple[Explained, ...]
-    preferred: Finding | None = None
     checked: Mapping[str, tuple[Checked, ...]] = field(default_factory=dict)
     """The checked claims of each cause, by the id of its rule."""
 
     @property
     def answer(self) -> Finding | None:
         """Return the first cause, if no line speaks against it."""
-        return self.causes[0] if self.causes and not self.is_doubted(self.causes[0]) else None
+        return self.causes[0] if self.causes and not self.doubt(self.causes[0]) else None
 
-    def is_doubted(self, cause: Finding) -> bool:
-        return is_contradicted(self.checked.get(cause.rule.id, ()))
+    def doubt(self, cause: Finding) -> Checked | None:
+        return find_doubt(self.checked.get(cause.rule.id, ()))
 
 
 def rank_findings(
@@ -67,7 +63,7 @@ def rank_findings(
     whys = {(id(a), id(b)): why for b in alive for a in alive if (why := explain(a, b, classes, state))}
     roots = [f for f in alive if not any((id(other), id(f)) in whys for other in alive)] or alive
     checked = {f.rule.id: check_claims(Case(f, alive, classes, state)) for f in roots}
-    roots = [f for f in roots if not is_contradicted(checked[f.rule.id])] or roots  # doubted ones are only guesses
+    roots = [f for f in roots if not find_doubt(checked[f.rule.id])] or roots  # doubted ones are only guesses
     causes = sorted(roots, key=lambda f: (lives.is_of_earlier_day(f, roots, state), sort_key(f)))
     rest = (f for f in findings if f not in causes)
     explained = tuple(_explained(f, causes, alive, whys, refuted.get(id(f))) for f in rest)

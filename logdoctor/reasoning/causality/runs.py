@@ -6,20 +6,17 @@ restart are over. A run that made no steps and shows only symptoms is a conseque
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from logdoctor.model import Culprit, Finding, Record, Rule, Run, Verdict
+from logdoctor.model import Finding, Record, Rule
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
-from logdoctor.reasoning.causality.lives import is_late_report
+from logdoctor.reasoning.causality.lives import is_late
 from logdoctor.reasoning.causality.roots import Ranking, rank_findings
 from logdoctor.reasoning.findings.conditions import Conditions
-from logdoctor.reasoning.findings.findings import MatchesByRule, MatchesBySymptom, find
-from logdoctor.reasoning.findings.slots import FindingValues
-from logdoctor.reasoning.findings.wording import fill_title
+from logdoctor.reasoning.findings.findings import MatchesByRule, find
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.refutation import is_refuted
 from logdoctor.reasoning.lifecycle.spans import Span
 
 
@@ -41,27 +38,28 @@ def analyse(rules: Sequence[Rule], classes: FailureClasses, matches: MatchesByRu
     return Analysis(conditions.state, matches, findings, harmless, rank_findings(findings, classes, conditions.state))
 
 
-Judge = Callable[["RunAnalysis", Finding | None, Record | None], Verdict]
-"""Function that gives the verdict of a run, from its cause and its first failure without a cause."""
-
-
 class RunAnalysis(Struct, frozen=True):
     """Analysis of one run.
 
+    - ``run_of`` gives the number of the run to which a record belongs, None if unknown
     - ``analysis`` uses all evidence except that of other runs
     - ``own_ranking`` counts a failure as survived only by evidence of this run
+    - ``at_work``: the run made steps
     """
 
-    span: Span
     number: int
+    span: Span
+    run_of: Callable[[Record], int | None]
     analysis: Analysis
     own_ranking: Ranking
-    contains: Callable[[Record], bool]
-    """Test whether a record belongs to this run."""
-    excludes: Callable[[Record], bool]
-    """Test whether a record belongs to another run."""
     at_work: bool
-    """True if the run made steps."""
+
+    def contains(self, record: Record) -> bool:
+        return self.run_of(record) == self.number
+
+    def excludes(self, record: Record) -> bool:
+        """Return whether a record belongs to another run."""
+        return self.run_of(record) not in (None, self.number)
 
     @property
     def states_cause(self) -> bool:
@@ -69,24 +67,23 @@ class RunAnalysis(Struct, frozen=True):
         own = [f for f in self.analysis.ranking.causes if self._is_own(f)]
         if self.span.proved:  # another job for certain, so its end follows from no other run
             return bool(own)
-        early = (f for f in own if not is_late_report(f.records[0]))
+        early = (f for f in own if not is_late(f))
         return any(self.at_work or f.rule.role == "cause" for f in early)
 
     def _is_own(self, finding: Finding) -> bool:
-        return any(self.contains(e) for e in finding.records)
+        return any(map(self.contains, finding.records))
 
-    def causes(self) -> list[Finding]:
-        """Return the causes that records of this run show."""
-        return [f for f in self.own_ranking.causes if self._is_own(f) and not self.own_ranking.is_doubted(f)]
+    @property
+    def cause(self) -> Finding | None:
+        """Return the first cause that records of this run show."""
+        ranking = self.own_ranking
+        return next((f for f in ranking.causes if self._is_own(f) and not ranking.doubt(f)), None)
 
 
 def split_runs(
     rules: Sequence[Rule], classes: FailureClasses, matches: MatchesByRule, conditions: Conditions
 ) -> list[RunAnalysis]:
-    """Return the analysis of each run in log order.
-
-    The list is empty if there is only one run.
-    """
+    """Return the analysis of each run in log order. The list is empty if there is only one run."""
     attempts = conditions.state.runs
     spans = attempts.runs()
     cache: dict[int, int | None] = {}
@@ -96,41 +93,26 @@ def split_runs(
             cache[record.order] = attempts.run_of(record, spans)
         return cache[record.order]
 
-    return [
-        _analyse_run(rules, classes, matches, conditions, run_of, span, number) for number, span in enumerate(spans)
-    ]
+    def analyse_run(number: int, span: Span) -> RunAnalysis:
+        def wanted(record: Record) -> bool:
+            return run_of(record) in (None, number)
+
+        def contains(record: Record) -> bool:
+            return run_of(record) == number
+
+        state = conditions.state.of_run(wanted)
+        analysis = analyse(rules, classes, _filter(matches, wanted), Conditions(state, hung=conditions.hung))
+        at_work = any(contains(e) for work in state.lives.works(None) for e in work.newest_first())
+        own_ranking = rank_findings(analysis.findings, classes, state, contains)
+        return RunAnalysis(number, span, run_of, analysis, own_ranking, at_work)
+
+    return [analyse_run(number, span) for number, span in enumerate(spans)]
 
 
-def _analyse_run(
-    rules: Sequence[Rule],
-    classes: FailureClasses,
-    matches: MatchesByRule,
-    conditions: Conditions,
-    run_of: Callable[[Record], int | None],
-    span: Span,
-    number: int,
-) -> RunAnalysis:
-    def contains(record: Record) -> bool:
-        return run_of(record) == number
-
-    def excludes(record: Record) -> bool:
-        return run_of(record) not in (None, number)
-
-    def wanted(record: Record) -> bool:
-        return not excludes(record)
-
-    state = conditions.state.of_run(wanted)
-    analysis = analyse(rules, classes, dict(_filter_matches(matches, wanted)), Conditions(state, hung=conditions.hung))
-    at_work = any(contains(e) for work in state.lives.works(None) for e in work.newest_first())
-    own_ranking = rank_findings(analysis.findings, classes, state, contains)
-    return RunAnalysis(span, number, analysis, own_ranking, contains, excludes, at_work)
-
-
-def _filter_matches(matches: MatchesByRule, wanted: Callable[[Record], bool]) -> Iterator[tuple[int, MatchesBySymptom]]:
-    for number, table in matches.items():
-        rest = {name: left for name, m in table.items() if (left := m.filter(wanted)).count}
-        if rest:
-            yield number, rest
+def _filter(matches: MatchesByRule, wanted: Callable[[Record], bool]) -> MatchesByRule:
+    filtered = {number: {name: m.filter(wanted) for name, m in table.items()} for number, table in matches.items()}
+    left = {number: {name: m for name, m in table.items() if m.count} for number, table in filtered.items()}
+    return {number: table for number, table in left.items() if table}
 
 
 def select_run(runs: Sequence[RunAnalysis]) -> RunAnalysis | None:
@@ -143,62 +125,6 @@ def select_run(runs: Sequence[RunAnalysis]) -> RunAnalysis | None:
 
 def _last_of_equal(runs: Sequence[RunAnalysis]) -> RunAnalysis | None:
     """Return the last run if its workers were started again and failed in the same way as before."""
-    shown = [next((f.rule.signature for f in run.causes()), "") for run in runs[-2:]]
+    shown = [run.cause.rule.signature if run.cause else "" for run in runs[-2:]]
     same = len(shown) > 1 and shown[0] == shown[1] != ""
     return runs[-1] if same and runs[-1].span.restarted else None
-
-
-def list_runs(
-    runs: Sequence[RunAnalysis],
-    selected: RunAnalysis | None,
-    failures: Sequence[Record],
-    state: JobState,
-    judge: Judge,
-    lang: str,
-) -> tuple[Run, ...]:
-    """Return all runs with their verdicts in log order.
-
-    ``failures`` are the failing lines of all runs.
-    """
-    return tuple(_describe(run, runs, selected, failures, state, judge, lang) for run in runs)
-
-
-def _describe(
-    run: RunAnalysis,
-    runs: Sequence[RunAnalysis],
-    selected: RunAnalysis | None,
-    failures: Sequence[Record],
-    state: JobState,
-    judge: Judge,
-    lang: str,
-) -> Run:
-    causes = run.causes()
-    first_unexplained = None if causes else next(iter(_unexplained(run, failures, state)), None)
-    proof = causes[0].records[0] if causes else first_unexplained
-    following = runs[run.number + 1].span if run.number + 1 < len(runs) else None
-    start = run.span.start.line if run.span.start else None
-    end = following.start.line if following and following.start else None
-    return Run(
-        kind=run.span.kind,
-        verdict=judge(run, causes[0] if causes else None, first_unexplained),
-        signature=causes[0].rule.signature if causes else None,
-        title=fill_title(causes[0].rule.say(lang).title, FindingValues(causes[0], lang, run.analysis.state))
-        if causes
-        else "",
-        file=(start or end).file if start or end else "",  # type: ignore[union-attr]
-        first_line=start.number if start else 1,
-        last_line=end.number - (not following.restarted) if end and following else None,
-        told=selected is run,
-        evidence=(state.evidence(proof),) if proof else (),
-        culprit=causes[0].culprit if causes else Culprit(),
-        last_progress=run.analysis.state.last_progress() if run.at_work else None,
-    )
-
-
-def _unexplained(run: RunAnalysis, failures: Sequence[Record], state: JobState) -> tuple[Record, ...]:
-    """Return failing lines that no benign rule explains.
-
-    Lines that the run outlived are left out.
-    """
-    own = (e for e in failures if run.contains(e) and e.order not in run.analysis.harmless)
-    return tuple(e for e in own if is_refuted(e, state.lives, run.contains) is None)

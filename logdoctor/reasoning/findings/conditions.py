@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from logdoctor.model import Rule
+from logdoctor.model import Record, Rule
 from logdoctor.model.numbers import number
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.job_state import JobState
@@ -27,10 +27,7 @@ MatchLists = Mapping[str, Sequence[Match]]
 
 
 class Conditions:
-    """Evaluation of conditions for one job.
-
-    ``hung`` means that the user reports a hang.
-    """
+    """Evaluation of conditions for one job. ``hung`` means that the user reports a hang."""
 
     def __init__(self, state: JobState, *, hung: bool) -> None:
         self.state, self.hung = state, hung
@@ -45,112 +42,71 @@ class Conditions:
         """
         when = rule.when
         lists = {name: m.all() for name, m in matches.items()}
-        counted = self._narrow(when, lists)
+        counted = _narrow(when, lists)
         if counted is None:
             return None
+        records = [m.record for group in counted.values() for m in group]
         checks: tuple[tuple[str, Callable[[Any], bool]], ...] = (
             ("none", lambda names: not any(all_matches[n].all() for n in names if n in all_matches)),
             ("count", lambda table: all(_compare(_count(matches, n), str(c)) for n, c in table.items())),
-            ("ranks", lambda table: all(self._quantity(lists.get(n, ()), q) for n, q in table.items())),
             ("apart", lambda names: self._apart([lists.get(n, ()) for n in names])),
             ("together", lambda names: self._together([lists.get(n, ()) for n in names])),
-            ("agree", lambda table: all(len(_field_values(lists.get(n, ()), f)) == 1 for n, f in table.items())),
             ("differ", lambda table: all(len(_field_values(lists.get(n, ()), f)) > 1 for n, f in table.items())),
-            ("phase", lambda phases: self._phase(counted, phases)),
-            ("job", lambda facts: self._job(facts, counted)),
+            ("phase", lambda phases: self._phase(records, phases)),
+            ("job", lambda facts: all(self._fact(name, wanted, records) for name, wanted in facts.items())),
         )
         for key, check in checks:
             if key in when and not check([when[key]] if isinstance(when[key], str) else when[key]):
                 return None
         return counted
 
-    def _narrow(self, when: Mapping[str, Any], lists: MatchLists) -> dict[str, Sequence[Match]] | None:
-        """Return the matches that satisfy ``any``, ``all`` and ``sequence``.
-
-        Return None if one of the three fails.
-        """
-        names: list[str] = []
-        chain = when.get("sequence")
-        ordered = _chain([lists.get(n, ()) for n in chain], _seconds(when.get("within"))) if chain else None
-        if chain and ordered is None:
-            return None
-        required = when.get("all", [])
-        if not all(lists.get(n) for n in required):
-            return None
-        if (
-            required
-            and "within" in when
-            and not chain
-            and not _close([lists[n] for n in required], _seconds(when["within"]))
-        ):
-            return None
-        present = [n for n in when.get("any", []) if lists.get(n)]
-        if when.get("any") and not present:
-            return None
-        names += [*(chain or ()), *required, *present]
-        counted = {n: lists[n] for n in dict.fromkeys(names)}
-        if chain and ordered:
-            counted.update({n: [s] for n, s in zip(chain, ordered, strict=True)})
-        return counted
-
     def _ranks(self, matches: Sequence[Match]) -> set[int]:
         return {r for m in matches if (r := self.state.places.rank_of(m.record)) is not None}
 
-    def _quantity(self, matches: Sequence[Match], wanted: str | int) -> bool:
-        """Return whether as many ranks match as ``wanted``.
-
-        ``wanted`` is a number or a word such as ``all-but-one``.
-        """
-        ranks = self._ranks(matches)
-        total = self.state.places.expected or len(self.state.places.ranks)
-        if isinstance(wanted, int):
-            return len(ranks) == wanted
-        if not ranks:  # without ranks a quantifier cannot be refuted
-            return wanted == "none" or bool(matches)
-        return {
-            "one": len(ranks) == 1,
-            "some": True,
-            "most": len(ranks) * 2 > total,
-            "all": len(ranks) >= total,
-            "all-but-one": len(ranks) == total - 1,
-            "none": False,
-        }[wanted]
-
     def _apart(self, groups: Sequence[Sequence[Match]]) -> bool:
-        """Return whether no other group has ranks of the first.  Unknown ranks do not count."""
+        """Return whether no other group has ranks of the first. Unknown ranks do not count."""
         first, *others = (self._ranks(g) for g in groups)
         return not any(first & other for other in others)
 
     def _together(self, groups: Sequence[Sequence[Match]]) -> bool:
-        """Return whether a rank is in all groups.  Groups without known ranks do not count."""
+        """Return whether a rank is in all groups. Groups without known ranks do not count."""
         rank_sets = [ranks for g in groups if (ranks := self._ranks(g))]
         return not rank_sets or bool(set.intersection(*rank_sets))
 
-    def _phase(self, counted: MatchLists, phases: Sequence[str]) -> bool:
-        order = min(m.record.order for matches in counted.values() for m in matches)
-        phase = self.state.phase_at(order)
+    def _phase(self, records: Sequence[Record], phases: Sequence[str]) -> bool:
+        phase = self.state.phase_at(min(record.order for record in records))
         return phase in phases or ("before first step" in phases and phase in ("launch", "init"))
 
-    def _job(self, facts: Mapping[str, Any], counted: MatchLists) -> bool:
-        return all(self._fact(name, wanted, counted) for name, wanted in facts.items())
-
-    def _fact(self, name: str, wanted: Any, counted: MatchLists) -> bool:
-        if name == "went_on":
-            records = [m.record for matches in counted.values() for m in matches]
-            return all(goes_on(e, self.state.lives) for e in records) is bool(wanted)
-        if name == "lines_after":
-            records = [m.record for matches in counted.values() for m in matches]
-            return all(_compare(self.state.lives.lines_after(e), str(wanted)) for e in records)
-        if name == "hung":
-            return self.hung is bool(wanted)
-        if name == "finished":
-            return (self.state.lives.program.well is not None) is bool(wanted)
-        if name == "launcher":
-            return self.state.launcher == str(wanted)
-        if name == "ranks":
-            return self.state.places.expected is not None and _compare(self.state.places.expected, str(wanted))
+    def _fact(self, name: str, wanted: Any, records: Sequence[Record]) -> bool:
+        lives, expected = self.state.lives, self.state.places.expected
+        match name:
+            case "went_on":
+                return all(goes_on(e, lives) for e in records) is bool(wanted)
+            case "lines_after":
+                return all(_compare(lives.lines_after(e), str(wanted)) for e in records)
+            case "hung":
+                return self.hung is bool(wanted)
+            case "finished":
+                return (lives.program.well is not None) is bool(wanted)
+            case "launcher":
+                return self.state.launcher == str(wanted)
+            case "ranks":
+                return expected is not None and _compare(expected, str(wanted))
         version = self.state.versions.first.get(name)
         return version is not None and version_in(version, str(wanted))
+
+
+def _narrow(when: Mapping[str, Any], lists: MatchLists) -> dict[str, Sequence[Match]] | None:
+    """Return the matches that satisfy ``any``, ``all`` and ``sequence``. Return None if one of the three fails."""
+    chain, required, within = when.get("sequence", ()), when.get("all", ()), _seconds(when.get("within"))
+    present = [n for n in when.get("any", ()) if lists.get(n)]
+    ordered = _chain([lists.get(n, ()) for n in chain], within) if chain else []
+    if ordered is None or not all(lists.get(n) for n in required) or ("any" in when and not present):
+        return None
+    if required and not chain and not _close([lists[n] for n in required], within):
+        return None
+    counted = {n: lists[n] for n in (*chain, *required, *present)}
+    return {**counted, **{n: [m] for n, m in zip(chain, ordered, strict=True)}}
 
 
 def version_in(version: str, wanted: str) -> bool:
@@ -169,10 +125,7 @@ def version_in(version: str, wanted: str) -> bool:
 
 
 def _seconds(text: str | None) -> float | None:
-    """Return the seconds of a duration.
-
-    ``500ms`` gives 0.5, and ``2 m`` gives 120.
-    """
+    """Return the seconds of a duration. ``500ms`` gives 0.5, and ``2 m`` gives 120."""
     duration = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", text.strip()) if text else None
     return float(duration[1]) * UNITS[duration[2]] if duration else None
 

@@ -13,21 +13,32 @@ Otherwise the scope is ``nobody``, ``all`` or ``not-told``. Those who only repor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from logdoctor.model import Culprit, Ground, Reporters, Rule, Scope, Value
+from logdoctor.model import Culprit, Finding, FirstMover, Ground, Record, Reporters, Rule, Scope, Value
 from logdoctor.reasoning.findings.conditions import MatchLists
-from logdoctor.reasoning.findings.first_mover import find_first
-from logdoctor.reasoning.findings.speakers import Speakers, captured_hosts, captured_ranks, numbers, short_hosts, texts
+from logdoctor.reasoning.findings.speakers import (
+    Speakers,
+    captured_hosts,
+    captured_ranks,
+    numbers,
+    short_hosts,
+    speaks_for_itself,
+    texts,
+)
 from logdoctor.reasoning.findings.symptoms import Match
 from logdoctor.reasoning.findings.wording import compress
+from logdoctor.reasoning.identity.addresses import short_host
+from logdoctor.reasoning.identity.places import Seat
 from logdoctor.reasoning.job_state import JobState
 
 ORDERED = frozenset({"job.preempted", "job.time-limit", "job.hangup"})
 """Signatures of orders from outside. Nobody of the job is the culprit."""
 MOST_NAMED = 4096
+Process = tuple[int | None, str | None]
+"""Rank and host."""
 
 
 def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], state: JobState) -> Culprit:
@@ -124,9 +135,80 @@ def blame_matches(culprit: Culprit, matches: Sequence[Match], state: JobState) -
 
 
 def describe(culprit: Culprit) -> str:
-    """Return ``rank 5 (node-b)`` or ``node-b``.
-
-    The text is the same in every language.
-    """
+    """Return ``rank 5 (node-b)`` or ``node-b``, the same in every language."""
     ranks, hosts = compress(culprit.ranks), ", ".join(culprit.hosts)
     return f"rank {ranks}" + (f" ({hosts})" if hosts else "") if ranks else hosts
+
+
+# ── who was first ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def find_first(counted: MatchLists, state: JobState) -> FirstMover | None:
+    """Return the first of several processes that told of the failure themselves.
+
+    Position decides if all of them write to one file, else the clock. Return None for a single process, and the proof
+    ``not-told`` if nothing decides.
+    """
+    earliest: dict[Process, Record] = {}
+    for record in sorted((m.record for matches in counted.values() for m in matches), key=lambda e: e.order):
+        if process := _process(record, state):
+            earliest.setdefault(process, record)
+    if len(earliest) < 2:
+        return None
+    one_file = len({record.line.file for record in earliest.values()}) == 1
+    rows = sorted(earliest.items(), key=lambda row: (0.0 if one_file else row[1].time or 0.0, row[1].order))
+    (process, first), (_, second) = rows[:2]
+    seconds, doubt = state.seconds_between(first, second)
+    if not one_file and (seconds is None or seconds <= doubt):
+        return FirstMover()
+    lead = round(seconds, 3) if seconds is not None and seconds >= 0 else None
+    return FirstMover(*process, pid=first.pid, by="order" if one_file else "clock", lead_s=lead)
+
+
+def _process(record: Record, state: JobState) -> Process | None:
+    """Return the process that prints the record. Return None if somebody else tells of it."""
+    rank, host = state.places.rank_of(record), short_host(record.source.host or "") or None
+    unknown = not speaks_for_itself(record) or (rank is None and host is None)
+    return None if unknown else (rank, host or state.places.host_with(rank))
+
+
+# ── where they are ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def culprit_of(finding: Finding, explained: Sequence[Finding], state: JobState) -> Culprit:
+    """Return the culprit with what is known of the places of its ranks. ``explained`` follow from ``finding``."""
+    culprit, place = finding.culprit, finding.rule.place
+    if place == "host" and culprit.scope == "not-told" and (host := _lost_host(explained, state)):
+        return replace(culprit, scope="one", hosts=(host,), why="other-side")
+    if culprit.scope in ("nobody", "not-told"):
+        return culprit
+    seats = state.places.seats()
+    of_ranks = [seats.get(rank, Seat()) for rank in culprit.ranks]
+    hosts = (*culprit.hosts, *(short_host(s.host) for s in of_ranks if s.host))
+    first = culprit.first
+    if first and first.rank is not None and (seat := seats.get(first.rank)):
+        gpu = str(seat.gpu) if seat.gpu is not None else first.gpu
+        first = replace(first, host=first.host or seat.host, pid=first.pid or seat.pid, gpu=gpu)
+    bus_ids = tuple(dict.fromkeys(s.bus_id for s in of_ranks if s.bus_id)) if place == "device" else ()
+    return replace(
+        culprit,
+        first=first,
+        hosts=tuple(dict.fromkeys(hosts)),
+        local_ranks=_of_all(s.local_rank for s in of_ranks),
+        pids=_of_all(s.pid for s in of_ranks),
+        gpus=culprit.gpus or bus_ids,
+    )
+
+
+def _lost_host(explained: Sequence[Finding], state: JobState) -> str | None:
+    """Return the only host to which others lost their connections, if it is one of the job's hosts."""
+    peers = {peer for finding in explained for peer in finding.culprit.peers}
+    names = {short_host(peer.partition("<")[0].partition(":")[0]) for peer in peers}
+    known = {short_host(host) for host in state.places.hosts}
+    return next(iter(names)) if len(names) == 1 and names <= known else None
+
+
+def _of_all(values: Iterable[int | None]) -> tuple[int, ...]:
+    """Return the values if each rank has one, because that of one must not stand beside several ranks."""
+    known = [*values]
+    return () if None in known else tuple(dict.fromkeys(v for v in known if v is not None))

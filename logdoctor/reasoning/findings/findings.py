@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from logdoctor.model import Culprit, Finding, Rule, Value
+from logdoctor.model import Finding, Rule, Value
 from logdoctor.model.numbers import format_size
 from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
 from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_culprit
-from logdoctor.reasoning.findings.first_mover import speaks_for_itself
 from logdoctor.reasoning.findings.slots import OF_ONE
-from logdoctor.reasoning.findings.speakers import numbers
+from logdoctor.reasoning.findings.speakers import numbers, speaks_for_itself
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.identity.addresses import bare_address, is_address, is_own_address, peer_of
 from logdoctor.reasoning.job_state import JobState
@@ -69,10 +68,7 @@ def _without(table: MatchesBySymptom, orders: Collection[int]) -> MatchesBySympt
 
 
 def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: JobState) -> Finding:
-    """Build the finding.
-
-    The first match of the first symptom in ``when`` is the proof.
-    """
+    """Build the finding. The first match of the first symptom in ``when`` is the proof."""
     ordered = [m for group in counted.values() for m in group]
     (decisive, *own), *groups = counted.values()
     blaming = _blaming_matches(rule, matches)
@@ -92,7 +88,6 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
         values = {name: value for name, value in values.items() if name not in OF_ONE}  # the launcher names one of them
     if rule.side == "seen":
         values = _of_all(values, [decisive, *own], state)
-    _add_culprit(values, rule, culprit)
     return Finding(
         rule=rule,
         records=tuple(m.record for m in (decisive, *details, *proofs[1:], *own)[:MAX_RECORDS]),
@@ -118,10 +113,7 @@ def _speakers(rule: Rule, counted: MatchLists, state: JobState) -> tuple[int, ..
 
 
 def _blaming_matches(rule: Rule, matches: MatchesBySymptom) -> list[Match]:
-    """Return the matches that name the culprit.
-
-    They belong to the first matched symptom in ``blame``.
-    """
+    """Return the matches that name the culprit. They belong to the first matched symptom in ``blame``."""
     return next((matches[name].all() for name in _names(rule, "blame") if name in matches), [])
 
 
@@ -141,10 +133,7 @@ def _names(rule: Rule, key: str) -> Sequence[str]:
 
 
 def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> dict[str, Value]:
-    """Return the values for the rule's words.
-
-    An earlier match takes precedence.
-    """
+    """Return the values for the rule's words. An earlier match takes precedence."""
     values: dict[str, Value] = {}
     for m in reversed(matches):
         values.update(m.record.fields)
@@ -231,15 +220,3 @@ def _of_all(values: dict[str, Value], matches: Sequence[Match], state: JobState)
     shared |= {"rank": ranks} if ranks else {}
     shared |= {"host": hosts if len(hosts) > 1 else hosts[0]} if hosts else {}
     return {**shared, "peer": peers.pop() if len(peers) == 1 else addresses.pop()}
-
-
-def _add_culprit(values: dict[str, Value], rule: Rule, culprit: Culprit) -> None:
-    """Fill in ``rank`` and ``host`` if one culprit is known.
-
-    A value that a matched line names takes precedence.
-    """
-    if len(culprit.ranks) == 1:
-        values.setdefault("rank", culprit.ranks[0])
-    # with culprit hosts `peer_host`, `host` in the rule's words is the reporting host
-    if len(culprit.hosts) == 1 and rule.culprit.get("hosts") != "peer_host":
-        values.setdefault("host", culprit.hosts[0])

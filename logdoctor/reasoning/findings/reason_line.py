@@ -93,10 +93,7 @@ def _line_with(record: Record, matched: str) -> Line | None:
 
 
 def _decisive_line(matched: str) -> str:
-    """Return the first long line of the matched text.
-
-    A line without a colon at its end takes precedence.
-    """
+    """Return the first long line of the matched text. A line without a colon at its end takes precedence."""
     lines = matched.splitlines()
     long = [line for line in lines if len(line.strip()) >= ENOUGH_TO_FIND]
     complete = [line for line in long if not line.rstrip().endswith(":")]

@@ -6,12 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from logdoctor.codes import explain
 from logdoctor.model import Finding, Value
-from logdoctor.model.numbers import with_commas
-from logdoctor.reasoning.findings.culprit_details import culprit_of
+from logdoctor.reasoning.findings.culprits import culprit_of
 from logdoctor.reasoning.findings.wording import compress, is_known
 from logdoctor.reasoning.job_state import JobState
 
-OF_JOB = ("job", "last_step", "total", "checkpoint", "checkpoint_step")
 OF_CULPRIT = ("rank", "host", "pid", "gpu")
 OF_ONE = ("rank", "pid", "gpu", "device", "wanted", "free", "capacity")
 """Slots that tell values of one rank. They are not told if several ranks show the failure."""
@@ -25,7 +23,7 @@ class FindingValues(Mapping[str, Value]):
     - ``awaited``: ``rank 3`` or ``ranks 3,5``, the culprits of the finding that explains this one
     - ``rank``: all culprits if each of them shows the failure, and all who show it if none of them is a culprit
     - ``claim.peer``: known if that claim is confirmed
-    - with ``state``, `OF_JOB`, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value
+    - with ``state``, ``job``, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value
     """
 
     def __init__(
@@ -64,38 +62,16 @@ class FindingValues(Mapping[str, Value]):
         return entry.column(column, self._lang)
 
     def _read_state(self, name: str) -> Value:
-        if self._state is not None:
-            if name in OF_JOB:
-                return _of_job(name, self._state)
-            if name in OF_CULPRIT:
-                return self._of_culprit(name, self._state)
-        raise KeyError(name)
-
-    def _of_culprit(self, name: str, state: JobState) -> Value:
-        culprit = culprit_of(self._finding, self._explained, state)
-        table: dict[str, Value] = {
-            "rank": culprit.ranks,
-            "host": culprit.hosts,
-            "pid": culprit.pids,
-            "gpu": culprit.gpus,
-        }
-        values = table[name]
-        return values if isinstance(values, tuple) and len(values) == 1 else ()
+        if name == "job" and self._state is not None:
+            return self._state.job_id or ()
+        if name not in OF_CULPRIT or self._state is None:
+            raise KeyError(name)
+        culprit = culprit_of(self._finding, self._explained, self._state)
+        values: tuple[str, ...] | tuple[int, ...] = getattr(culprit, f"{name}s")
+        return values if len(values) == 1 else ()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._finding.values)
 
     def __len__(self) -> int:
         return len(self._finding.values)
-
-
-def _of_job(name: str, state: JobState) -> Value:
-    if name == "job":
-        return state.job_id or ()
-    if name in ("last_step", "total"):
-        step, _, total = (progress.value if (progress := state.last_progress()) else "").partition("/")
-        return with_commas(step if name == "last_step" else total)
-    checkpoint = state.last_checkpoint()
-    if checkpoint is None:
-        return ()
-    return checkpoint.path if name == "checkpoint" else with_commas(str(checkpoint.step or ""))

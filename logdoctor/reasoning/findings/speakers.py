@@ -46,7 +46,7 @@ class Speakers:
         """
         rule, first = self._rule, self.records[0]
         gave_up = rule.role == "fallback" and first.tells("about peers")
-        told = names_an_end(first) or first.reports_end_of_other or "bus_id" in first.fields
+        told = first.reports_end_of_other or "bus_id" in first.fields
         if rule.failure_class == "told to end":
             return (), ()
         if told or (rule.side == "own" and not gave_up):
@@ -57,9 +57,7 @@ class Speakers:
         if gave_up or rule.failure_class == "library reports":
             apart = single and (self._others_spoke() or self._ended_first())
             return (self.ranks, self.hosts) if apart else ((), ())
-        if rule.place == "job":  # an abort, by the one who called for it
-            return self._or_only(self.ranks, self.hosts) if single else ((), ())
-        if not single or _waits_for_others(values) or not self._names_both_sides():
+        if not single or not self._names_both_sides():
             ends = {self._state.places.host_of(m.record) for m in self._decisive if self._has_both_sides(m)}
             one_host = self._has_one_host(sure="peers" in rule.culprit)
             return (), self.hosts if len(ends) == len(self.hosts) == 2 or one_host else ()
@@ -198,16 +196,6 @@ def _message(record: Record) -> tuple[Value | None, ...]:
     return record.fields.get("exception"), record.fields.get("message")
 
 
-def _waits_for_others(values: Mapping[str, Value]) -> bool:
-    """Return whether the line counts arrived ranks.
-
-    Example: ``joined`` is 3 and ``expected`` is 8. The rank that prints the line has arrived, so the culprits are other
-    ranks.
-    """
-    joined, expected = values.get("joined"), values.get("expected")
-    return isinstance(joined, int) and isinstance(expected, int) and 0 < joined < expected
-
-
 def captured_ranks(matches: Sequence[Match]) -> tuple[int, ...]:
     """Return the ranks that the symptom captured from the lines."""
     ranks = (m.captured.get("rank") for m in matches)
@@ -232,3 +220,13 @@ def numbers(value: Value | None) -> tuple[int, ...]:
 def texts(value: Value | None) -> tuple[str, ...]:
     values = value if isinstance(value, tuple) else (value,)
     return tuple(str(v) for v in values if v not in (None, ""))
+
+
+def speaks_for_itself(record: Record) -> bool:
+    """Return whether the process that a record is about printed it: no launcher, and no detector."""
+    return record.format != "ledger" and not is_told_by_other(record)
+
+
+def is_told_by_other(record: Record) -> bool:
+    """Return whether a launcher or a parent tells the end of the process that the record is about."""
+    return record.tells("first end") or record.reports_end_of_other or names_an_end(record)

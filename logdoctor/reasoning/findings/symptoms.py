@@ -83,14 +83,11 @@ class Matches(Struct):
 
         Matches that are counted but not stored stay in the count, unless no stored match is left.
         """
-        stored = self.all()
-        wanted = [match for match in stored if match.record.order not in orders]
-        if len(wanted) == len(stored):
+        stored = len(self.all())
+        left = self.filter(lambda record: record.order not in orders)
+        if left.count == stored:
             return self
-        left = Matches()
-        for match in wanted:
-            left.add(match)
-        left.count += max(0, self.count - len(stored)) if wanted else 0
+        left.count += max(0, self.count - stored) if left.count else 0
         return left
 
 
@@ -118,10 +115,7 @@ class _FieldCondition(Struct, frozen=True):
         return cls(name, column, wanted, None)
 
     def matches(self, kind: str, value: Value | None) -> bool:
-        """Return whether a value satisfies the condition.
-
-        ``kind`` is the kind of the record.
-        """
+        """Return whether a value satisfies the condition. ``kind`` is the kind of the record."""
         if self.column:
             entry = explain(kind, self.name, value)
             value = entry.columns.get(self.column) if entry else None
@@ -220,19 +214,13 @@ class SymptomIndex:
                 yield number, Match(quoted, captured, len(text))
 
     def _test(self, number: int) -> _SymptomTest:
-        """Return the test of a symptom.
-
-        It is built at first use, because most are never used.
-        """
+        """Return the test of a symptom. It is built at first use, because most are never used."""
         if number not in self._tests:
             self._tests[number] = _SymptomTest(self.symptoms[number][1])
         return self._tests[number]
 
     def _numbers_for(self, sort: _Sort, patterns: Sequence[int]) -> list[int]:
-        """Return the numbers of the symptoms that may match.
-
-        They fit the record's sort and scan patterns.
-        """
+        """Return the numbers of the symptoms that may match. They fit the record's sort and scan patterns."""
         numbers = {*self._by_kind.get(sort[0], ()), *self._globs, *patterns}
         return sorted(n for n in numbers if _allows(self.symptoms[n][1], sort))
 

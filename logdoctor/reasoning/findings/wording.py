@@ -174,18 +174,12 @@ def _choose_words(words: str, values: Values, *, known: bool) -> str:
 
 
 def _pluralise(before: str) -> str:
-    """Return the plural if "Rank " is at the end.
-
-    "Rank 3" becomes "Ranks 3,5".
-    """
+    """Return the plural if "Rank " is at the end. "Rank 3" becomes "Ranks 3,5"."""
     return f"{before[:-1]}s " if _RANK.search(before) else before
 
 
 def _closing_brace(template: str, start: int) -> int:
-    """Return the index of the closing brace.
-
-    The brace was opened before ``start``.
-    """
+    """Return the index of the closing brace. The brace was opened before ``start``."""
     depth = 1
     for i in range(start, len(template)):
         depth += {"{": 1, "}": -1}.get(template[i], 0)
@@ -205,10 +199,7 @@ def _split_alternatives(words: str) -> tuple[str, str, str]:
 
 
 def _format_value(value: Value | None, cut: _Cut) -> str:
-    """Return the value as text, cut.
-
-    Closing brackets without an opening bracket are dropped.
-    """
+    """Return the value as text, cut. Closing brackets without an opening bracket are dropped."""
     text = compress(value) if isinstance(value, tuple) else str(value).strip()
     while text.endswith(")") and text.count(")") > text.count("("):
         text = text[:-1].rstrip()
@@ -234,7 +225,8 @@ def _cut_middle(text: str, longest: int) -> str:
 
 def mask_numbers(text: str) -> str:
     """Return the text with ``#`` for each number: equal for lines that differ in their numbers only."""
-    return _NUMBER.sub("#", text)
+    masked: str = _NUMBER.sub("#", text)
+    return masked
 
 
 def compress(values: Iterable[int] | Iterable[str]) -> str:

@@ -6,7 +6,7 @@ decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from logdoctor.model import CollectiveState, Moment, Record
 from logdoctor.reasoning.detectors import Detector, collectives
@@ -17,13 +17,9 @@ Key = tuple[str, int]
 """Group and rank."""
 
 
-def collective_states(detector: Detector, state: JobState) -> tuple[CollectiveState, ...]:
-    """Return the states, sorted by group and rank.
-
-    Return none if ``detector`` is not that of collectives.
-    """
-    if not isinstance(detector, collectives.Detector):
-        return ()
+def collective_states(detectors: Iterable[Detector], state: JobState) -> tuple[CollectiveState, ...]:
+    """Return the states that the detector of collectives knows, sorted by group and rank."""
+    detector = next(d for d in detectors if isinstance(d, collectives.Detector))
     waiters = _oldest_collectives(detector)
     states = {key: record for key, record in detector.states.items() if "last_enqueued" in record.fields}
     keys = sorted(waiters.keys() | states.keys())[:MAX_STATES]

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from logdoctor.codes import explain_codes
 from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Line, Record, Refutation, SymptomSeen
 from logdoctor.model.catalogue import Catalogue
+from logdoctor.model.log import Scalar
 from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
-from logdoctor.reasoning.causality.claims import Checked, is_decisive
+from logdoctor.reasoning.causality.claims import Checked
 from logdoctor.reasoning.causality.roots import Explained, Ranking
-from logdoctor.reasoning.findings.culprit_details import culprit_of, measured_values
+from logdoctor.reasoning.findings.culprits import culprit_of
 from logdoctor.reasoning.findings.reason_line import with_whole_sentence
 from logdoctor.reasoning.findings.slots import FindingValues
 from logdoctor.reasoning.findings.wording import fill_title, fill_words, mask_numbers
@@ -28,6 +29,8 @@ OF_ENDS = ("ended", "uncaught", "others", "peer")
 """Claims whose line tells how a process ended."""
 OF_THE_ONE = ("first-end", "odd-one-out")
 """Reasons to name somebody whom the others tell apart by what they suffer."""
+MEASURED = tuple("exit_code signal exception pid xid limit rss wanted free reason status errno towards".split())
+"""Values of a finding that are facts of the failure."""
 MAX_CAUSES = 3
 DOUBTED = 0.2
 """Highest confidence of an answer that a line contradicts.  So many of them are right at most."""
@@ -54,18 +57,17 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     explained = [e.finding for e in ranking.explained if e.by is finding]
     slots = FindingValues(finding, words.lang, state, explained=explained, confirmed=confirmed)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
-    other = next((f.rule.signature for f in ranking.causes if f is not finding), "")
-    preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
-    doubt = next((c for c in checks if is_decisive(c)), None)
-    culprit, values = Culprit() if doubt else culprit_of(finding, explained, state), measured_values(finding)
+    doubt = ranking.doubt(finding)
+    culprit = Culprit() if doubt else culprit_of(finding, explained, state)
+    values = _measured_values(finding)
     owner = owner_of(finding, dict(values), words)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
         signature=rule.signature,
         title=words("cause.doubted", title=texts.title, but=but) if doubt else texts.title,
-        summary=f"{texts.cause}{preferred}",
+        summary=texts.cause,
         confidence=round(min(chance, DOUBTED) if doubt else chance, 2),
-        by="classifier" if preferred else "rule",
+        by="rule",
         culprit=culprit,
         action=rule.action,
         steps=with_frame(texts.steps, owner, rule, words),
@@ -98,6 +100,11 @@ def _naming(culprit: Culprit, finding: Finding, explained: Sequence[Finding]) ->
         yield from (follower.records[0] for follower in explained if follower.culprit.peers)
 
 
+def _measured_values(finding: Finding) -> tuple[tuple[str, Scalar], ...]:
+    values = ((name, finding.values.get(name)) for name in MEASURED)
+    return tuple((name, value) for name, value in values if isinstance(value, str | int | float) and value != "")
+
+
 def _check(checked: Checked, state: JobState, words: Catalogue) -> Check:
     """Return the outcome of a claim, in words where the line tells a signal, an exit code or an exception."""
     if checked.record is None:
@@ -110,10 +117,7 @@ def _check(checked: Checked, state: JobState, words: Catalogue) -> Check:
 
 
 def _evidence(finding: Finding, state: JobState, words: Catalogue, *, with_progress: bool) -> tuple[Evidence, ...]:
-    """Return the lines of the symptoms and the last progress.
-
-    The decisive line comes first.
-    """
+    """Return the lines of the symptoms and the last progress. The decisive line comes first."""
     lines = {_position(e): e for e in _quote(_without_repeats(finding.records, state), state, words, MAX_EVIDENCE)}
     progress = state.last_progress() if with_progress else None
     if progress:
@@ -163,10 +167,7 @@ def _position(evidence: Evidence) -> tuple[str, int]:
 
 
 def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple[SymptomSeen, ...]:
-    """Return the findings that are no listed causes.
-
-    They are in log order.
-    """
+    """Return the findings that are no listed causes. They are in log order."""
     rows = sorted(ranking.explained, key=lambda e: e.finding.first)
     rest = [Explained(f) for f in ranking.causes[MAX_CAUSES:]]
     return tuple(

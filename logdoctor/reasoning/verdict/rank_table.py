@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from logdoctor.model import Finding, Moment, Part, RankRow, Record, Role, Rule
-from logdoctor.pack.regexes import later
 from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.findings.findings import MatchesByRule
 from logdoctor.reasoning.identity.addresses import short_host
@@ -26,16 +25,12 @@ MAX_FAILURES = 3
 MAX_TEXT = 1000
 OF_BLAMED: tuple[Role, ...] = ("cause", "symptom", "fallback", "benign")
 OF_OTHERS: tuple[Role, ...] = ("symptom", "cause", "fallback", "benign")
-_WORK = later(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)")
 ProcessKey = tuple[int | None, str | None, int | None]
 """Rank, host and pid as printed."""
 
 
 class LastLine(Struct):
-    """Last line of a process.
-
-    ``line`` is its number, ``order`` its `Record.order`.
-    """
+    """Last line of a process. ``line`` is its number, ``order`` its `Record.order`."""
 
     file: str
     line: int
@@ -47,20 +42,14 @@ class LastLine(Struct):
         return Moment(self.file, self.line, self.time)
 
     def before(self, record: Record) -> bool:
-        """Return whether the line is not after the record.
-
-        Return False if the order is unknown.
-        """
+        """Return whether the line is not after the record. Return False if the order is unknown."""
         if self.file == record.line.file:
             return self.order <= record.order
         return self.time is not None and record.time is not None and self.time <= record.time
 
 
 class Failure(Struct, frozen=True):
-    """First failure of a rank.
-
-    ``signature`` is that of its rule, "" without a rule.
-    """
+    """First failure of a rank. ``signature`` is that of its rule, "" without a rule."""
 
     record: Record
     signature: str = ""
@@ -68,20 +57,14 @@ class Failure(Struct, frozen=True):
 
 
 class RankTable:
-    """Last line and first failures of each process.
-
-    `rows` makes the table.
-    """
+    """Last line and first failures of each process. `rows` makes the table."""
 
     def __init__(self) -> None:
         self._last_lines: dict[ProcessKey, LastLine] = {}
         self._failures: dict[tuple[ProcessKey, int], list[Record]] = {}
 
     def observe(self, record: Record, span: int) -> None:
-        """Add a record.
-
-        ``span`` is the number of its attempt or job in its file.
-        """
+        """Add a record. ``span`` is the number of its attempt or job in its file."""
         source = record.source
         if source.rank is not None or source.pid is not None:
             process = (source.rank, source.host, source.pid)
@@ -128,13 +111,13 @@ class RankTable:
             return ()
         all_ranks = sorted({*range(min(state.places.expected or 0, MAX_ROWS)), *in_log})[:MAX_ROWS]
         began = min((f.record for f in failures.values()), key=_sort_key, default=None)
-        neighbours, steps = _Neighbours(in_log, last_lines, state.places.per_node), state.last_steps()
+        steps, per_node = state.last_steps(), state.places.per_node
         rows = []
         for rank in all_ranks:
             failure = failures.get(rank)
             if rank in answer.ranks and (failure is None or not failure.signature):
                 failure = answer.failure or failure
-            part = answer.part(rank, failure) or _part_without_failure(rank, last_lines.get(rank), began, neighbours)
+            part = answer.part(rank, failure) or _part_without_failure(rank, last_lines, in_log, began, per_node)
             row = _row(rank, part, seats.get(rank, Seat()), failure, answer, state)
             if rank in steps:
                 row = replace(row, last_progress=_progress(steps[rank]), progressed=_moment_of(steps[rank]))
@@ -178,21 +161,25 @@ class _Answer:
     """Ranks that the first cause blames, and their unfinished work."""
 
     def __init__(self, ranking: Ranking, seats: Mapping[int, Seat], state: JobState) -> None:
-        finding = ranking.causes[0] if ranking.causes else None
-        self.ranks = _blamed(finding, seats) if finding else set()
-        record = finding.records[0] if finding else None
-        derived = record is not None and record.format == "ledger"
-        self.never_started = _never_started(record) if record and derived else ""
-        self.busy_with = _busy_with(record) if record and derived else ""
-        usable = record is not None and not derived and state.places.rank_of(record) in (None, *self.ranks)
-        self.failure = Failure(record, finding.rule.signature) if finding and record and usable else None
+        self.ranks: set[int] = set()
+        self.never_started = self.busy_with = ""
+        self.failure: Failure | None = None
         """The decisive line, for a blamed rank that printed no failure itself.  None if it is of another rank."""
+        if not ranking.causes:
+            return
+        finding = ranking.causes[0]
+        record = finding.records[0]
+        self.ranks = _blamed(finding, seats)
+        if record.format != "ledger":
+            if state.places.rank_of(record) in (None, *self.ranks):
+                self.failure = Failure(record, finding.rule.signature)
+        elif record.kind == "ledger.missing_rank" or record.fields.get("phase") == "enqueue":
+            self.never_started = _collective(record)
+        elif record.kind == "ledger.straggler":
+            self.busy_with = str(record.fields.get("work", ""))
 
     def part(self, rank: int, failure: Failure | None) -> Part | None:
-        """Return the part of a blamed or failed rank.
-
-        Return None for any other rank.
-        """
+        """Return the part of a blamed or failed rank. Return None for any other rank."""
         if rank in self.ranks:
             return "culprit"
         if failure is None:
@@ -207,54 +194,25 @@ def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
     """
     culprit = finding.culprit
     named, hosts = set(culprit.ranks), set(culprit.hosts)
-    if named or not hosts or (culprit.why == "own-mouth" and finding.rule.action != "exclude"):
+    if named or (culprit.why == "own-mouth" and finding.rule.action != "exclude"):
         return named
     on = {rank: short_host(seat.host) for rank, seat in seats.items() if seat.host}
     return {rank for rank, host in on.items() if host in hosts} if set(on.values()) - hosts else set()
 
 
-def _never_started(record: Record) -> str:
-    """Return the collective that the blamed rank had not started.
-
-    Other ranks waited in it.
-    """
-    lacking = record.kind == "ledger.missing_rank" or record.fields.get("phase") == "enqueue"
-    return _collective(record) if lacking else ""
-
-
-def _busy_with(record: Record) -> str:
-    """Return the work that the blamed rank had not finished."""
-    busy = record.kind == "ledger.straggler" and record.fields.get("phase") != "enqueue"
-    return str(record.fields.get("work", "")) if busy else ""
-
-
-class _Neighbours(Struct, frozen=True):
-    """Ranks of one node.
-
-    They tell a silent rank from a rank whose log is missing.
-    """
-
-    in_log: Collection[int]
-    last_lines: Mapping[int, LastLine]
-    per_node: int | None
-
-    def has_neighbour(self, rank: int) -> bool:
-        """Return whether ranks of its node share a file."""
-        if not self.per_node:
-            return False
-        first = rank - rank % self.per_node
-        files = [self.last_lines[r].file for r in range(first, first + self.per_node) if r in self.last_lines]
-        return len(files) > len(set(files))
-
-
-def _part_without_failure(rank: int, last_line: LastLine | None, began: Record | None, neighbours: _Neighbours) -> Part:
+def _part_without_failure(
+    rank: int, last_lines: Mapping[int, LastLine], in_log: Collection[int], began: Record | None, per_node: int | None
+) -> Part:
     """Return the part of a rank without blame or failure.
 
-    ``began`` is the first failure of all ranks. A rank whose last line stands before it is silent.
+    ``began`` is the first failure of all ranks. A rank whose last line stands before it is silent. A rank without lines
+    is silent too if ranks of its node share a file, because its log is not missing then.
     """
-    if last_line is None:
-        return "silent" if rank in neighbours.in_log or neighbours.has_neighbour(rank) else "missing"
-    return "silent" if began is not None and last_line.before(began) else "bystander"
+    if (last_line := last_lines.get(rank)) is not None:
+        return "silent" if began is not None and last_line.before(began) else "bystander"
+    first = rank - rank % (per_node or 1)
+    files = [last_lines[r].file for r in range(first, first + (per_node or 1)) if r in last_lines]
+    return "silent" if rank in in_log or len(files) > len(set(files)) else "missing"
 
 
 def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _Answer, state: JobState) -> RankRow:
@@ -262,7 +220,7 @@ def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _An
     return RankRow(
         rank=rank,
         role=part,
-        host=short_host(seat.host or "") or state.places.host_with(rank) or (only_host if part != "missing" else None),
+        host=short_host(seat.host or "") or (only_host if part != "missing" else None),
         local_rank=seat.local_rank,
         pid=seat.pid,
         gpu=seat.gpu,
@@ -292,8 +250,6 @@ def _collective(record: Record) -> str:
     Example: ``ALLREDUCE 4211``. Return "" if the record names no collective.
     """
     op, seq = record.fields.get("op"), record.fields.get("seq")
-    if (op is None or seq is None) and record.format == "c10d" and (hit := _WORK.search(record.text)):
-        op, seq = hit["op"], hit["seq"]
     return f"{op} {seq}" if op is not None and seq is not None else ""
 
 

@@ -20,10 +20,7 @@ def _is_zero(number: str) -> bool:
 
 
 def is_further(before: Progress | None, now: Progress | None) -> bool:
-    """Return whether ``now`` is beyond ``before``.
-
-    If the units differ, any progress in ``now`` counts.
-    """
+    """Return whether ``now`` is beyond ``before``. If the units differ, any progress in ``now`` counts."""
     if before is None or now is None or before.unit != now.unit:
         return now is not None
     try:
@@ -33,8 +30,5 @@ def is_further(before: Progress | None, now: Progress | None) -> bool:
 
 
 def _place(progress: Progress) -> tuple[float, float]:
-    """Return the epoch and the number of the step.
-
-    ``120/500`` without an epoch gives (0.0, 120.0).
-    """
+    """Return the epoch and the number of the step. ``120/500`` without an epoch gives (0.0, 120.0)."""
     return float(progress.epoch or 0), float(progress.value.partition("/")[0])
