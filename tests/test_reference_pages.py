@@ -24,8 +24,9 @@ pytestmark = pytest.mark.usefixtures("clean_environment")
 PAGE = (ROOT / "docs" / "json.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("file", reference_pages.pages(), ids=lambda file: file.name)
-def test_page_is_the_one_that_the_program_gives(file):
+@pytest.mark.parametrize("name", ["cli.md", "json.md"])
+def test_page_is_the_one_that_the_program_gives(name):
+    file = ROOT / "docs" / name
     made = reference_pages.pages()[file]
     assert file.read_text("utf-8") == made, "run: python tools/reference_pages.py"
 
