@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "diagnose", "load_ipython_extension"]
 
 
+def __dir__() -> list[str]:
+    """Name the public functions too, although they are not imported yet."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Import a public function on demand, because ``logdoctor --help`` needs none."""
     if name == "diagnose":

@@ -18,6 +18,11 @@ def test_the_api_takes_paths_lists_and_open_files(make_input, log, knowledge):
     assert answer(logdoctor.diagnose(make_input(log), knowledge=knowledge)) == ANSWER
 
 
+def test_api_shows_its_functions_and_has_type_hints():
+    assert set(logdoctor.__all__) <= set(dir(logdoctor))
+    assert (Path(logdoctor.__file__).parent / "py.typed").exists()
+
+
 def test_api_returns_the_contract(log, knowledge):
     plain = logdoctor.diagnose(log, knowledge=knowledge).to_dict()
     VALIDATOR.validate(plain)

@@ -21,7 +21,8 @@ def pages():
 
 
 def test_every_command_has_a_page_with_its_options(pages):
-    assert set(pages) == {"logdoctor.1", *(f"logdoctor-{name}.1" for name in Commands())}
+    assert {"logdoctor.1", *(f"logdoctor-{name}.1" for name in Commands())} <= set(pages)
+    assert ".B \\-\\-strict" in pages["logdoctor-rules-lint.1"]
     assert ".B \\-\\-exit\\-decision" in pages["logdoctor-diagnose.1"]
     assert ".B \\-\\-config FILE" in pages["logdoctor-scan.1"]
 

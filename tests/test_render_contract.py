@@ -40,6 +40,19 @@ def test_generated_schema_is_valid_schema(name):
     Draft202012Validator.check_schema(json_schema(name))
 
 
+def undescribed(schema: dict, path: str = "") -> list[str]:
+    """Return the properties without a description, inside of others too."""
+    inner = {**schema.get("$defs", {}), **schema.get("properties", {}), "[]": schema.get("items")}
+    silent = [f"{path}.{name}" for name, part in schema.get("properties", {}).items() if not part.get("description")]
+    parts = [(f"{path}.{name}", part) for name, part in inner.items() if isinstance(part, dict)]
+    return silent + [place for name, part in parts for place in undescribed(part, name)]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_schema_says_what_each_field_is(name):
+    assert undescribed(json_schema(name)) == []
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_schema_command_prints_schema(name):
     assert json.loads(call("schema", name).stdout) == json_schema(name)

@@ -43,11 +43,11 @@ def gather(folder: Path) -> None:
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(settings, allow_unicode=True, sort_keys=False), "utf-8")
 
 
-def fill_in(entry: dict[str, str], pages: Path) -> dict[str, Any]:
+def fill_in(entry: dict[str, Any], pages: Path) -> dict[str, Any]:
     """Replace a pattern in the navigation by its pages, overview first.
 
     ``{"All rules": "docs/rules/*.md"}`` lists ``README.md``, ``app.md``, …. The * matches no dot, so Chinese pages
-    (``app.zh.md``) are left out.
+    (``app.zh.md``) are left out. A list of pages stays as it is.
     """
     ((name, pattern),) = entry.items()
     if "*" not in pattern:

@@ -111,14 +111,16 @@ Redact = Annotated[
     bool | None,
     typer.Option(
         "--redact/--no-redact",
-        help="Take out secrets, and call hosts, addresses and users host-1, ip-1, user-1 (default: in the formats that "
-        "are made to be shared: html, markdown, jira, sarif).",
+        help="Take out secrets, and call hosts, addresses and users <host-a>, <ip-a>, <user-a> (default: in the "
+        "formats that are made to be shared: html, markdown, jira, sarif).",
     ),
 ]
 RedactMap = Annotated[
     Path | None,
     typer.Option(
-        "--redact-map", help="Write here who is meant by host-1, ip-1, user-1; keep it to yourself.", dir_okay=False
+        "--redact-map",
+        help="Write here who is meant by <host-a>, <ip-a>, <user-a>; keep it to yourself.",
+        dir_okay=False,
     ),
 ]
 

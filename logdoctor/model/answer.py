@@ -42,9 +42,13 @@ class FirstMover(Struct, frozen=True):
     """The process that was the first to fail."""
 
     rank: Rank | None = None
+    """The rank that it has; null if the log does not tell."""
     host: str | None = None
+    """The host on which it ran."""
     gpu: str | None = None
+    """The GPU that it used."""
     pid: Count | None = None
+    """The process id."""
     by: Literal["number", "clock", "order", "not-told"] = "not-told"
     """The proof of the order: the number of a collective, the clock, or the order of the lines in one file."""
     lead_s: float | None = None
@@ -55,14 +59,18 @@ class Reporters(Struct, frozen=True):
     """Ranks that report the failure and did not cause it."""
 
     ranks: tuple[Rank, ...] = ()
+    """These ranks."""
     count: Count = 0
+    """Number of these ranks."""
 
 
 class Culprit(Struct, frozen=True):
     """Ranks and machines that caused the failure; empty where the log does not say."""
 
     ranks: tuple[Rank, ...] = ()
+    """Global ranks."""
     hosts: tuple[str, ...] = ()
+    """Hosts, by their short names."""
     gpus: tuple[str, ...] = ()
     """GPUs by bus id or as host:ordinal."""
     peers: tuple[str, ...] = ()
@@ -70,10 +78,18 @@ class Culprit(Struct, frozen=True):
     scope: Scope = "not-told"
     """one process or machine, some, all, nobody (an order from outside), or not told by the log."""
     local_ranks: tuple[Rank, ...] = ()
+    """Ranks as counted on their own host."""
     pids: tuple[Count, ...] = ()
+    """Process ids."""
     first: FirstMover | None = None
+    """The process that failed first; null if fewer than two processes tell of the failure."""
     reporters: Reporters = Reporters()
+    """Ranks that report the failure and did not cause it."""
     why: Ground = ""
+    """The ground on which somebody is named: own-mouth: the failure took place in the process that tells it; named: a
+    line names it; first-end: it ended before all others; odd-one-out: it differs from the others; other-side: several
+    lines name it as the other end of a connection. Or the reason why nobody is: ordered, all-alike, only-reports, or
+    empty."""
     probably: bool = False
     """True if a name is only likely to be of the process."""
 
@@ -82,6 +98,7 @@ class Owner(Struct, frozen=True):
     """Person or part that has to change something."""
 
     who: Who = "not-told"
+    """The owner."""
     frame: str = ""
     """The frame of the user's own code, as file:line."""
     code: str = ""
@@ -89,6 +106,7 @@ class Owner(Struct, frozen=True):
     package: str = ""
     """The library in which the failure was raised."""
     why: str = ""
+    """The reason for this owner, as a sentence; empty if nobody is told."""
 
 
 class Evidence(Struct, frozen=True):
@@ -96,8 +114,11 @@ class Evidence(Struct, frozen=True):
 
     line: Line
     rank: Rank | None = None
+    """The rank that the line is about, else the rank that printed it; null if not known."""
     host: str | None = None
+    """The host that the line is about, else the host that printed it; null if not known."""
     time: float | None = None
+    """The time that the line prints."""
     why: str = ""
     """The fact that the line shows, where the line is not plain."""
     around: tuple[Line, ...] = ()
@@ -137,14 +158,18 @@ class Check(Struct, frozen=True):
     """A claim of an answer, checked against the log."""
 
     claim: ClaimName
+    """The claim, for example first: no other process failed before."""
     holds: Literal["confirmed", "not-shown", "contradicted"] = field(name="is")
+    """confirmed or contradicted by a line, or not shown by the log."""
     evidence: tuple[Evidence, ...] = ()
+    """The lines that decide it."""
 
 
 class Step(Struct, frozen=True):
     """A thing to do."""
 
     text: str
+    """One or two sentences."""
     commands: tuple[str, ...] = ()
     """Commands that can be copied as they stand."""
 
@@ -153,13 +178,17 @@ class Cause(Struct, frozen=True):
     """An answer: a signature, its culprit, its proof, and what to do."""
 
     signature: str
+    """The kind of failure: an id of signatures.tsv, or of a rule of your own."""
     title: str
+    """The failure in a few words, with the names and numbers of this job."""
     summary: str
     """One sentence with the ranks, hosts and numbers of this job."""
     confidence: Annotated[float, Meta(ge=0, le=1)]
     """Calibrated: of the answers given with 0.8, about 80 % are right."""
     by: Literal["rule", "classifier"]
+    """A rule holds, or the classifier guesses."""
     culprit: Culprit
+    """Ranks and machines that caused the failure."""
     action: Action
     """The class of the signature: stop, retry, exclude or none. Programs read decision.do."""
     steps: tuple[Step, ...]
@@ -175,9 +204,11 @@ class Cause(Struct, frozen=True):
     rule_origin: str = ""
     """The file of the rule, if it is not shipped."""
     owner: Owner = Owner()
+    """Person or part that has to change something."""
     values: tuple[tuple[str, Scalar], ...] = ()
     """Measured facts by name, for example exit_code."""
     checked: tuple[Check, ...] = ()
+    """Claims of this answer, checked against the log."""
     victims: Count = 0
     """Number of ranks that report a consequence of this cause, and neither are culprits nor report the same failure."""
 
@@ -186,12 +217,19 @@ class Suspect(Struct, frozen=True):
     """A process that stands apart from the others, while no cause is known."""
 
     rank: Rank | None = None
+    """The rank."""
     host: str | None = None
+    """The host."""
     gpu: str | None = None
+    """The GPU."""
     pid: Count | None = None
+    """The process id."""
     confidence: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    """Confidence that the process has to do with the failure."""
     why: str = ""
+    """The way in which it stands apart, as a sentence."""
     evidence: tuple[Evidence, ...] = ()
+    """The lines that show it."""
 
 
 class Refutation(Struct, frozen=True):
@@ -199,20 +237,26 @@ class Refutation(Struct, frozen=True):
 
     line: Line
     why: str = ""
+    """The fact that the line shows, for example that the job ended well after it."""
 
 
 class SymptomSeen(Struct, frozen=True):
     """A failure signature that was seen and is not the cause."""
 
     signature: str
+    """The kind of failure."""
     title: str
+    """The failure in a few words."""
     explained_by: str | None
     """The signature of the cause that it follows from."""
     ranks: tuple[Rank, ...]
+    """The ranks that show it."""
     count: Count
     """Number of lines."""
     evidence: tuple[Evidence, ...]
+    """Lines that show it."""
     refuted_by: Refutation | None = None
+    """The line by which the job got over it; null if there is none."""
     rule: str = ""
     """The id of the rule that holds."""
     law: str = ""
@@ -228,7 +272,9 @@ class Progress(Struct, frozen=True):
     unit: str
     """The unit that the job counts, for example step, epoch, iteration."""
     value: str
+    """The number, and the total if the line prints it: 14120/20000."""
     evidence: Evidence
+    """The line that tells of it."""
     epoch: str = ""
     """The epoch that the same line names, because steps may be counted anew in each epoch."""
 
@@ -237,7 +283,9 @@ class Checkpoint(Struct, frozen=True):
     """A saved checkpoint."""
 
     step: Count | None
+    """The step at which it was saved; null if the line does not say."""
     path: str
+    """The file or folder; empty if the line does not say."""
     line: Line
     """The line that tells of it."""
 
@@ -246,21 +294,28 @@ class RankRow(Struct, frozen=True):
     """A rank: its place, its progress, and its part in the failure."""
 
     rank: Rank
+    """The global rank."""
     role: Part
     """culprit: the answer names the rank or its host; victim: the rank reports a failure and the answer names others;
     failed: the rank reports a failure and the answer names no rank; bystander: the rank reports no failure; silent: the
     rank printed nothing after the failure began, or nothing at all, while its neighbours did; missing: no line in these
     logs is of the rank."""
     host: str | None = None
+    """The host on which it ran."""
     local_rank: Count | None = None
+    """The rank as counted on its host."""
     pid: Count | None = None
+    """The process id."""
     gpu: Count | None = None
     """The ordinal that CUDA counts inside the process."""
     bus_id: str | None = None
+    """The PCI address of its GPU."""
     last_progress: str = ""
+    """The last progress of this rank, for example step 410."""
     failure: str = ""
     """The signature of the first failure."""
     first_failure: Evidence | None = None
+    """The first line in which it reports a failure."""
     waits_for: str = ""
     """The collective in which the rank waited: operation and number."""
     never_started: str = ""
@@ -280,7 +335,9 @@ class CollectiveState(Struct, frozen=True):
     """
 
     group: str
+    """The process group; empty if the log does not name it."""
     rank: Rank
+    """The global rank."""
     waits: int | None = None
     """The number of the collective in which the rank waited."""
     op: str = ""
@@ -299,6 +356,7 @@ class ProcessGroup(Struct, frozen=True):
     name: str
     """The name as printed."""
     size: Count | None
+    """Number of its members; null if the log does not say."""
     ranks: tuple[Rank, ...]
     """The global ranks that are known to be members."""
 
@@ -307,6 +365,7 @@ class HostClock(Struct, frozen=True):
     """Difference between the clocks of two hosts."""
 
     host: str
+    """The host."""
     of: str
     """The host that the clock is compared with."""
     ahead: float = field(name="ahead_s")
@@ -319,14 +378,19 @@ class JobSummary(Struct, frozen=True):
     """The state of the job, read from its logs."""
 
     ranks_expected: Count | None = None
+    """Number of ranks that the job should have; null if the log does not say."""
     ranks_seen: tuple[Rank, ...] = ()
+    """Ranks that the logs name."""
     hosts: tuple[str, ...] = ()
+    """Hosts of the job, by their short names."""
     versions: tuple[tuple[str, str], ...] = ()
     """Versions by product."""
     launcher: str | None = None
+    """The program that started the processes, for example torchrun."""
     id: str | None = None
     """The job id that the scheduler prints."""
     scheduler: str | None = None
+    """The batch system, for example slurm."""
     script: str | None = None
     """The program that was started."""
     first_failure: Evidence | None = None
@@ -334,14 +398,17 @@ class JobSummary(Struct, frozen=True):
     first_death: Evidence | None = None
     """The process that ended before all others, and how it ended; null where the logs do not tell the order."""
     last_progress: Progress | None = None
+    """The last sign of progress; null if there is none."""
     step_seconds: float | None = None
     """The median time of a step."""
     last_checkpoint: Checkpoint | None = None
+    """The last saved checkpoint; null if the log tells of none."""
     attempts: Count = 1
     """Number of attempts in the log."""
     truncated: bool = False
+    """True if an input that may hold evidence was not read whole."""
     started: float | None = None
-    """The earliest time that the job's own lines print; a time without a year counts as of 1970."""
+    """The earliest time that the job's own lines print."""
     ended: float | None = None
     """The latest time that the job's own lines print."""
     year_known: bool = True
@@ -349,6 +416,7 @@ class JobSummary(Struct, frozen=True):
     nodes: Count | None = None
     """Number of nodes as NCCL counts them in the widest communicator."""
     ranks_per_node: Count | None = None
+    """Number of ranks on each node, in the same communicator."""
     groups: tuple[ProcessGroup, ...] = ()
     """Communicators and process groups of which at least two members are known."""
     versions_apart: tuple[tuple[str, str, tuple[Rank, ...]], ...] = ()
@@ -369,9 +437,13 @@ class Run(Struct, frozen=True):
     kind: Literal["job", "attempt"]
     """attempt: continues the job of the run before; job: stands for itself."""
     verdict: Verdict
+    """The verdict of this run."""
     signature: str | None
+    """The first cause of this run; null if there is none."""
     title: str
+    """Its title; null if there is none."""
     file: str
+    """The file that holds the run."""
     first_line: Number
     """The first line of the run."""
     last_line: int | None
@@ -381,13 +453,16 @@ class Run(Struct, frozen=True):
     evidence: tuple[Evidence, ...] = ()
     """The line that proves the verdict."""
     culprit: Culprit = Culprit()
+    """The culprit of this run."""
     last_progress: Progress | None = None
+    """The last progress of this run."""
 
 
 class MadeBy(Struct, frozen=True):
     """Version of logdoctor and rules that made a diagnosis."""
 
     version: str = ""
+    """The version of logdoctor."""
     rules: Count = 0
     """Number of rules."""
     digest: str = field(default="", name="rules_digest")
@@ -398,6 +473,7 @@ class Novel(Struct, frozen=True):
     """A template of lines that the job never printed while all was well."""
 
     template: str
+    """The line without what changes from run to run, for example <n> for a number."""
     count: Number
     """Number of lines."""
     evidence: Evidence
@@ -408,8 +484,11 @@ class Change(Struct, frozen=True):
     """A setting to change."""
 
     name: str
+    """The setting, for example NCCL_RAS_ENABLE."""
     before: str = field(name="from")
+    """The value now; empty if not known."""
     to: str
+    """The value to set."""
 
 
 class Decision(Struct, frozen=True):
@@ -422,11 +501,13 @@ class Decision(Struct, frozen=True):
     headline: str = ""
     """The decision in a few words, for example REQUEUE WITHOUT gpu-c04."""
     sentence: str = ""
+    """The decision as a sentence."""
     hosts: tuple[str, ...] = ()
     """The hosts to take out, for requeue-without-host."""
     steps: tuple[Step, ...] = ()
     """Things to do to carry out the decision. The steps of the cause follow."""
     changes: tuple[Change, ...] = ()
+    """Settings to change, for resubmit-with-changes; empty if no value is known."""
     checkpoint: Checkpoint | None = None
     """The checkpoint from which the job goes on."""
     attempts_left: Count = 0
@@ -434,6 +515,7 @@ class Decision(Struct, frozen=True):
     collect: tuple[str, ...] = ()
     """Data to gather, if something is missing."""
     because: str = ""
+    """The reason, as a sentence."""
     running: bool = False
     """True if the job hangs and still runs, so its processes can be asked."""
 
@@ -442,9 +524,13 @@ class Redacted(Struct, frozen=True):
     """Number of names that were replaced."""
 
     on: bool = False
+    """True if names and secrets were replaced."""
     hosts: Count = 0
+    """Number of hosts that were replaced."""
     users: Count = 0
+    """Number of users that were replaced."""
     addresses: Count = 0
+    """Number of addresses that were replaced."""
 
 
 class Diagnosis(Struct, frozen=True):
@@ -471,17 +557,22 @@ class Diagnosis(Struct, frozen=True):
     suspects: tuple[Suspect, ...] = ()
     """Processes that stand apart, if the verdict is unknown. A suspect is no culprit."""
     job: JobSummary = JobSummary()
+    """The state of the job, read from its logs."""
     coverage: Coverage = Coverage()
+    """Amount of input that was read."""
     redaction: Redacted = Redacted()
+    """Number of names that were replaced."""
     problems: tuple[Problem, ...] = ()
     """Inputs that could not be read whole."""
     runs: tuple[Run, ...] = ()
     """All jobs and attempts of the log in its order, each with its own verdict; empty where there is only one."""
     made_by: MadeBy = MadeBy()
+    """Version of logdoctor and rules that made the diagnosis."""
     novel: tuple[Novel, ...] = ()
     """New templates of lines, the most telling first, if no rule knows the answer. They were never printed while all
     was well, or by the good run that was given."""
     decision: Decision = Decision()
+    """The one thing to do now."""
 
     @property
     def answer(self) -> Cause | None:

@@ -17,7 +17,9 @@ class Difference(Struct, frozen=True):
     """A value that differs between the good and the bad run."""
 
     topic: Topic
+    """The part of the job that differs."""
     name: str
+    """The name of the value, for example a product or a setting."""
     good: str
     """The value in the good run, "" if its log does not tell."""
     bad: str
@@ -30,8 +32,11 @@ class Comparison(Struct, frozen=True):
     schema: ClassVar[str] = COMPARISON_SCHEMA
 
     good: Diagnosis
+    """The diagnosis of the good run."""
     bad: Diagnosis
+    """The diagnosis of the bad run."""
     differences: tuple[Difference, ...] = ()
+    """Values that differ."""
     only_good: tuple[Novel, ...] = ()
     """Messages that only the good run printed, the most telling first."""
     only_bad: tuple[Novel, ...] = ()

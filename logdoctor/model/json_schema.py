@@ -94,7 +94,7 @@ def _add(target: Schema, name: str, schema: Schema, *, optional: bool = False) -
 
 def _property(kind: type[Struct], key: Key) -> Schema:
     if key.fields not in kind.__struct_fields__ and hasattr(kind, key.fields):  # a constant of the class
-        return {"const": getattr(kind, key.fields)}
+        return {"const": getattr(kind, key.fields), "description": "The name and version of this form."}
     owners = [_owner(kind, path) for path in key.fields.split(",")]
     hints = [get_type_hints(owner, include_extras=True)[name] for owner, name in owners]
     hint = hints[0] if len(hints) == 1 else tuple[tuple(hints)]  # type: ignore[misc]
@@ -158,9 +158,17 @@ def _rows(**properties: Schema) -> Schema:
     return {"type": "array", "items": row}
 
 
+def _described(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
 def _product_versions(table: Schema) -> Schema:
     product, version, ranks = table["items"]["prefixItems"]
-    return _rows(product=product, version=version, ranks=ranks)
+    return _rows(
+        product=_described(product, "The product."),
+        version=_described(version, "The version."),
+        ranks=_described(ranks, "The ranks that run this version."),
+    )
 
 
 def _or_null(schema: Schema) -> Schema:
@@ -175,11 +183,21 @@ _ADAPTERS: Mapping[Adapter, Callable[[Schema], Schema]] = {
         "additionalProperties": {"type": ["string", "number"]},
     },
     json_form.messages: lambda _: _rows(
-        template=_STRING, count=_NUMBER, file=_STRING, line=_or_null(_NUMBER), text=_STRING
+        template=_described(_STRING, "The line without what changes from run to run, for example <n> for a number."),
+        count=_described(_NUMBER, "Number of lines."),
+        file=_described(_STRING, "The file of the first of these lines."),
+        line=_described(_or_null(_NUMBER), "The number of that line; null if not known."),
+        text=_described(_STRING, "That line as printed."),
     ),
-    json_form.named_values: lambda _: _rows(name=_STRING, value=_STRING),
-    json_form.not_read: lambda _: _rows(where=_STRING, why=_STRING),
-    json_form.numbered_lines: lambda _: _rows(line=_NUMBER, text=_STRING),
+    json_form.named_values: lambda _: _rows(
+        name=_described(_STRING, "The name."), value=_described(_STRING, "The value.")
+    ),
+    json_form.not_read: lambda _: _rows(
+        where=_described(_STRING, "The input."), why=_described(_STRING, "The reason.")
+    ),
+    json_form.numbered_lines: lambda _: _rows(
+        line=_described(_NUMBER, "1-based, counts newlines only."), text=_described(_STRING, "The line as printed.")
+    ),
     json_form.product_versions: _product_versions,
     json_form.text_or_null: _or_null,
 }

@@ -67,6 +67,7 @@ class Line(Struct, frozen=True):
     """A log line as evidence."""
 
     file: str
+    """The file, as it was named."""
     number: Number
     """1-based, counts newlines only."""
     text: str
@@ -77,8 +78,11 @@ class Moment(Struct, frozen=True):
     """A place in the logs and the time printed there."""
 
     file: str
+    """The file."""
     line: Number
+    """The number of the line, 1-based."""
     time: float | None = None
+    """The time that the line prints."""
 
 
 class Source(Struct, frozen=True):
