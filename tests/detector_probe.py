@@ -15,7 +15,7 @@ def derive(detector: Any, text: str, state: JobState | None = None) -> list[Reco
     observe = Dispatch([*state.readers, detector])
     for record in parse_text(text):
         observe(record)
-    return detector.derive(state)
+    return [*detector.derive(state)]
 
 
 def by_name(records: list[Record]) -> dict[str, Record]:

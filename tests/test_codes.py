@@ -434,6 +434,12 @@ def test_a_rule_tells_its_own_decision():
     assert "investigate" in explained("host.oom-kill-deepspeed")
 
 
+def test_rule_that_no_log_shows_tells_its_source():
+    page = " ".join(explained("net.ib-setup-transports").split())
+    assert "no log here shows it; source: NCCL, src/misc/socket.cc" in page
+    assert "no log here shows it" not in explained("cuda.oom")
+
+
 def test_every_signature_and_rule_is_explained():
     from logdoctor.cli.rule_page import decision_text, find_rules
 

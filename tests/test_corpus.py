@@ -18,6 +18,7 @@ from typing import get_args
 import msgspec
 import pytest
 import yaml
+from rule_texts import BOOK
 
 from logdoctor.model import Diagnosis, Do, Verdict, Who
 from logdoctor.model.numbers import format_size
@@ -82,6 +83,9 @@ def param(case: Path, *values: str) -> object:
     return pytest.param(case, *values, id="-".join((case.name, *values)), marks=group)
 
 
+over_all_cases = pytest.mark.xdist_group("corpus-all")
+"""Put the laws over all cases into one worker, which diagnoses each case once for all of them."""
+
 each_case = pytest.mark.parametrize("case", [param(case) for case in CASES])
 each_golden_report = pytest.mark.parametrize(("case", "lang"), [param(case, lang) for case, lang in GOLDEN])
 
@@ -134,9 +138,20 @@ def test_owner_frame_stands_in_the_log(case):
         assert not line or (file in text and line in text)
 
 
+@over_all_cases
 def test_few_owners_are_not_told():
     answers = [answer for case in CASES if (answer := diagnose_case(case).answer)]
     assert sum(answer.owner.who == "not-told" for answer in answers) < 0.1 * len(answers)
+
+
+@over_all_cases
+def test_rule_that_no_case_shows_has_evidence():
+    shown = {held.rule for case in CASES for held in (*diagnose_case(case).causes[:1], *diagnose_case(case).symptoms)}
+    assert shown
+    if bare := [rule.id for rule in BOOK.rules if rule.id not in shown and not rule.evidence]:
+        where = 'a case to corpus/, or to the rule: evidence: "PROGRAM, FILE that prints the line, VERSION"'
+        help_ = f"help: add {where} (other forms: docs/rules.md)"
+        pytest.fail("\n  ".join(["rules that no case of corpus/ shows:", *bare, help_]), pytrace=False)
 
 
 @each_golden_report
@@ -198,6 +213,7 @@ def shown_numbers(diagnosis: Diagnosis) -> set[str]:
     return {*re.findall(r"\d+(?:\.\d+)?", text), *re.findall(r"\d+", text)}
 
 
+@over_all_cases
 def test_numbers_of_a_first_sentence_stand_in_a_quoted_line():
     untold = {}
     for case in CASES:

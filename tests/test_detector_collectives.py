@@ -36,7 +36,7 @@ class Log:
 
     @property
     def records_by_kind(self) -> dict[str, Record]:
-        return {e.kind.partition(".")[2]: e for e in reversed(self.detector.derive(self.job_state))}
+        return {e.kind.partition(".")[2]: e for e in reversed([*self.detector.derive(self.job_state)])}
 
 
 def test_two_operations_under_one_number_are_a_mismatch() -> None:

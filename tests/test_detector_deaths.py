@@ -158,19 +158,6 @@ def test_killed_child_is_the_first_death_if_its_launcher_reports_it_while_ending
     assert log.add("crash.signal", "Killed", Source(host="n1"), signal=9).died("host") == "n1"
 
 
-def test_only_task_that_slurm_did_not_terminate_is_the_first_death() -> None:
-    log = Log().add("slurm.cancelled", reason="task failure")
-    log.add("slurm.task_exit", ranks=(0, 1, 3, 4), host="n1", signal=15)
-    assert (log.died(), log.died("host"), log.died("exit_code")) == (2, "n1", None)
-
-
-def test_two_unlisted_tasks_or_no_task_failure_give_no_first_death() -> None:
-    two = Log().add("slurm.cancelled", reason="task failure")
-    two.add("slurm.task_exit", ranks=(0, 3, 4, 5), host="n1", signal=15)
-    silent = Log().add("slurm.cancelled", reason="none").add("slurm.task_exit", ranks=(0, 1, 3), host="n1", signal=15)
-    assert (two.first, silent.first) == (None, None)
-
-
 def test_rank_without_an_exit_notice_of_horovod_died_first() -> None:
     log = Log().add("frameworks.shutdown", "Horovod has been shut down", Source(rank=1), "error")
     log.add("openmpi.exit_code", "the first process", Source(rank=0), rank=0, exit_code=1)

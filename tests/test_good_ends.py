@@ -58,3 +58,20 @@ def test_closing_after_the_last_step_of_its_count_is_a_good_end(knowledge, lines
 )
 def test_ranks_of_which_only_the_start_is_heard_need_not_tell_their_end(knowledge, others, expected):
     assert verdict(knowledge, *ROLL_CALL, *STEPS[:2], *others, STEPS[2], FINISHED) == expected
+
+
+EVERY_SECOND = [f"step {step}/9 loss 2.1" for step in (2, 4, 6, 8)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([*EVERY_SECOND, "done"], "finished"),
+        ([*EVERY_SECOND[:2], "done"], "no-end-seen"),
+        (["done", *EVERY_SECOND], "no-end-seen"),
+        (["loading data", "done"], "nothing-to-judge"),
+    ],
+    ids=["no further step fits the count", "steps are missing", "work follows", "no work"],
+)
+def test_bare_done_is_a_good_end_only_after_the_last_step(knowledge, lines, expected):
+    assert verdict(knowledge, *lines) == expected

@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from logdoctor.authoring.rule_check import diagnose_text, first_signature
+from logdoctor.render import render
 
 NCCL_NOISE = [
     "gx3:811:902 [0] NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation",
@@ -192,3 +193,12 @@ ALL = [*NCCL_NOISE, *TORCH_NOISE, *PYTHON_NOISE, *TRACKER_NOISE, *TRAINING_NOISE
 def test_noise_of_healthy_jobs_is_no_failure(noise, knowledge):
     log = f"step 1 loss: 2.51\n{textwrap.dedent(noise)}\nstep 2 loss: 2.40\n"
     assert first_signature(diagnose_text(log, knowledge)) == "healthy"
+
+
+def test_calm_answer_tells_which_alarming_line_is_harmless(knowledge):
+    slip = "run.sh: line 19: d: command not found"
+    diagnosis = diagnose_text(
+        f"step 1/2 loss 2.2\nstep 2/2 loss 2.1\ntraining finished after 2 steps\n{slip}\n", knowledge
+    )
+    assert (diagnosis.verdict, [seen.rule for seen in diagnosis.harmless]) == ("finished", ["benign.shell-went-on"])
+    assert "These lines are harmless" in render(diagnosis, "text")

@@ -117,6 +117,12 @@ def test_first_step_is_a_look_at_the_owners_own_frame(form, lang, text, knowledg
     assert text in render(diagnosis, form, lang=lang).replace("\\", "")
 
 
+def test_a_certain_fix_stands_before_the_look_at_the_frame(knowledge):
+    end = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB.\n"
+    steps = diagnose_log(f"{HEAD}{MAIN}{end}", knowledge).answer.steps
+    assert [step.text.startswith("Look at train.py:88") for step in steps[:2]] == [False, True]
+
+
 def test_details_name_the_owner(knowledge):
     diagnosis = diagnose_log(f"{HEAD}{MAIN}KeyError: 'labels'\n", knowledge)
     assert "To change\n  your code, train.py:88." in render(diagnosis, "text", everything=True)

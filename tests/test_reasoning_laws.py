@@ -42,21 +42,20 @@ COMPARED = {
 }
 """Comparisons of a kind, a format or a signature with a literal.  The numbers may only fall."""
 SEARCHED = {
-    "detectors/collective_waits.py": 4,
-    "detectors/collectives.py": 5,
+    "detectors/__init__.py": 1,
+    "detectors/collective_waits.py": 3,
+    "detectors/collectives.py": 4,
     "detectors/connections.py": 2,
     "detectors/deaths.py": 1,
     "detectors/duplicate_runs.py": 1,
     "detectors/fingerprints.py": 1,
     "detectors/impossible_sizes.py": 1,
-    "detectors/late_arrivals.py": 1,
-    "detectors/lone_phases.py": 1,
     "detectors/nccl_id_wait.py": 1,
-    "detectors/progress.py": 4,
+    "detectors/progress.py": 3,
     "detectors/retries.py": 1,
     "detectors/stacks.py": 12,
+    "detectors/store_barriers.py": 1,
     "detectors/totals.py": 1,
-    "detectors/world_size_exceeded.py": 1,
     "identity/addresses.py": 4,
     "lifecycle/attempts.py": 1,
     "lifecycle/last_words.py": 1,
@@ -150,9 +149,9 @@ def test_what_is_no_log_shows_no_end(log, tmp_path, knowledge):
     (tmp_path / "job.log").write_text(log)
     analysis = Analysis(JobReader(make_job([str(tmp_path / "job.log")]), knowledge))
     analysis.read_all()
-    lives = analysis.observed().reasoner.state.lives
-    assert find_good_end(analysis.observed().reasoner.state, lambda _: True) is None
-    assert {life.course(lives.job) for life in lives.processes.values()} <= {"cut", "not heard"}
+    state = analysis.observed().reasoner.state
+    assert find_good_end(state, lambda _: True) is None
+    assert not state.lives.any_failed
 
 
 CUT_AT_AN_ALARM = {

@@ -55,5 +55,5 @@ def test_page_of_a_rule_has_title_cause_evidence_and_remedy(tmp_path):
 def test_page_and_list_say_what_documents_a_rule_that_no_log_showed(tmp_path):
     evidence = "licd 3.2, src/serve.c"
     rule_file(tmp_path, "site.licence", LICENCE, ("action: retry", f"action: retry\nevidence: {evidence}"))
-    assert f"\nEvidence: {evidence}\n" in rule_pages(load([tmp_path]).rules)["site.md"]
+    assert f"\nNo log here shows it; source: {evidence}\n" in rule_pages(load([tmp_path]).rules)["site.md"]
     assert f"is gone  [{evidence}]" in call("rules", "list", "--rules", tmp_path).stdout

@@ -16,6 +16,7 @@ from logdoctor.reasoning.findings.wording import fill
 from logdoctor.ruleset import rule_files, shipped_rules
 from logdoctor.ruleset.loading import load
 
+ROOT = Path(__file__).resolve().parent.parent
 GOOD = """\
 title: The port {port} is taken
 cause: Another process listens on port {port}.
@@ -194,3 +195,10 @@ def test_texts_of_a_rule_read_well_with_no_value_or_a_single_value(rule):
 
 def test_benign_rules_explain_nothing():
     assert [r.id for r in BOOK.rules if r.role == "benign" and r.because] == []
+
+
+def test_own_files_that_evidence_names_exist():
+    named = {path for rule in BOOK.rules for path in re.findall(r"\blogdoctor/[\w/.-]+\w", rule.evidence)}
+    assert named
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+    assert [rule.id for rule in BOOK.rules if re.search(r"\blogdoctor: (?!logdoctor/)", rule.evidence)] == []

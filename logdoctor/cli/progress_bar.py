@@ -19,40 +19,61 @@ SLOW, SLOW_IN_PIPE = 1.0, 3.0
 
 @contextlib.contextmanager
 def spinner() -> Iterator[Callable[[str], None]]:
-    """Show a spinner. Yield a function that sets the text beside it."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-
-    with Console(stderr=True).status("") as status:
+    """Yield a function that shows a text beside a spinner, once the work has taken `SLOW` seconds."""
+    is_due = _start_clock()
+    with contextlib.ExitStack() as opened:
+        status: Any = None
 
         def show(text: str) -> None:
-            status.update(escape(text))
+            nonlocal status
+            if status is None and is_due():
+                from rich.console import Console
+
+                status = opened.enter_context(Console(stderr=True).status(""))
+            if status is not None:
+                from rich.markup import escape
+
+                status.update(escape(text))
 
         yield show
 
 
 @contextlib.contextmanager
 def step_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Show a bar. Yield a function that takes a text, the number of done steps and the number of all steps."""
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
+    """Yield a function that takes a text, the number of done steps and the number of all steps.
+
+    It shows a bar once the work has taken `SLOW` seconds.
+    """
+    is_due = _start_clock()
+    with contextlib.ExitStack() as opened:
+        bar: Any = None
+
+        def show(text: str, done: int, total: int) -> None:
+            nonlocal bar
+            if bar is None and is_due():
+                bar = opened.enter_context(_open_step_bar())
+            if bar is not None:
+                bar.update(bar.task_ids[0], description=text[:40].ljust(40), completed=done, total=total)
+
+        yield show
+
+
+def _start_clock() -> Callable[[], bool]:
+    """Return a function that tells whether progress is due: after `SLOW` seconds, on a terminal only."""
+    from time import monotonic
+
+    start, on_terminal = monotonic(), sys.stderr.isatty()
+    return lambda: on_terminal and monotonic() - start > SLOW
+
+
+def _open_step_bar() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    text = TextColumn("{task.description}", markup=False)
-    with Progress(
-        text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task("")
-
-        def show(text: str, done: int, total: int) -> None:
-            bar.update(task, description=text[:40].ljust(40), completed=done, total=total)
-
-        yield show
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task("")
+    return bar
 
 
 class ProgressBar:

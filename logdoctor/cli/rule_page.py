@@ -39,6 +39,8 @@ def rule_rows(query: str, rules: Sequence[Rule], lang: str, *, full: bool) -> It
     lines = [line for line in rule.examples[0].log.splitlines() if line.strip()] if rule.examples else []
     for number, line in enumerate(lines[:MOST_LINES]):
         yield "" if number else label["looks"], line.strip()
+    if rule.evidence:
+        yield label["evidence"], label["evidence.source"].format(evidence=rule.evidence)
     yield label["rules"], ", ".join(each.id for each in rules)
     for number, reference in enumerate(rule.references if full else ()):
         yield "" if number else label["read"], reference

@@ -80,7 +80,7 @@ def _page(rule: Rule, lang: str) -> list[str]:
         lines.append(f"    {s.name}: {'; '.join(parts)}")
     lines += ["", f"  Holds when  {dict(rule.when)}"]
     lines += [f"  Class       {rule.failure_class}"] if rule.role != "benign" else []
-    lines += [f"  Evidence    {rule.evidence}"] if rule.evidence else []
+    lines += [f"  Evidence    no log here shows it; source: {rule.evidence}"] if rule.evidence else []
     lines += [f"  Explains    {special.of}: {special.reason}" for special in rule.because]
     lines += ["", "  References", *(f"    {r}" for r in rule.references), "", f"  File {rule.path}"]
     return lines

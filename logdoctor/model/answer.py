@@ -460,6 +460,8 @@ class Diagnosis(Struct, frozen=True):
     """Ranked, the answer first. With the verdict unknown they are guesses."""
     symptoms: tuple[SymptomSeen, ...] = ()
     """Failures that were seen and are not the cause."""
+    harmless: tuple[SymptomSeen, ...] = ()
+    """Lines that look like a failure and are known to be none."""
     unexplained: tuple[Evidence, ...] = ()
     """Lines that look like a failure and that no rule explains."""
     verdict_known_by: Line | None = None

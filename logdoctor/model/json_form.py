@@ -24,8 +24,8 @@ LAYOUTS: Mapping[str, str] = {
     "references evidence explains victims",
     "Comparison": "schema differences only_bad only_good good bad",
     "Culprit": "scope ranks local_ranks hosts gpus pids peers first reporters why probably",
-    "Diagnosis": "schema verdict verdict_known_by decision causes suspects symptoms unexplained novel job.name=name "
-    "job.*=job job.runs=runs coverage.*=coverage coverage.not_read=problems redaction problems made_by",
+    "Diagnosis": "schema verdict verdict_known_by decision causes suspects symptoms harmless unexplained novel "
+    "job.name=name job.*=job job.runs=runs coverage.*=coverage coverage.not_read=problems redaction problems made_by",
     "Evidence": "file=line.file line=line.number text=line.text rank host time why document? field? around?",
     "NotJudged": "file lines=first_line,last_line records what why",
     "Line": "file line=number text",

@@ -153,7 +153,7 @@ class Rule(Struct, frozen=True):
     near_misses: tuple[Example, ...] = ()
     path: str = ""
     evidence: str = ""
-    """The program, file and version that print the lines, if no log showed them."""
+    """The program, file and version that print the lines, if no case of the corpus shows them."""
     decisions: tuple[DecisionRow, ...] = ()
     """The decisions for a failure of this kind. The first whose condition holds counts.
 

@@ -24,7 +24,7 @@ from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
 from logdoctor.reasoning.verdict.collective_state import collective_states
-from logdoctor.reasoning.verdict.diagnosis import build_causes, build_symptoms
+from logdoctor.reasoning.verdict.diagnosis import build_causes, build_harmless, build_symptoms
 from logdoctor.reasoning.verdict.first_failure import earliest
 from logdoctor.reasoning.verdict.next_data import collect_for_cause, collect_for_end
 from logdoctor.reasoning.verdict.rank_table import RankTable
@@ -157,6 +157,7 @@ class Reasoner:
             verdict_known_by=known_by,
             causes=build_causes(ranking, left, state, words),
             symptoms=build_symptoms(ranking, state, words),
+            harmless=build_harmless(analysis.harmless.values(), state, words),
             unexplained=tuple(unexplained),
             decision=Decision(collect=self._collect(verdict, failures, words)),
             suspects=suspects,

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from msgspec.structs import replace
 
-from logdoctor.model import Level, Line, Record, Source, Value
+from logdoctor.model import Record, Source, Value
 
 
-def derive_record(
-    kind: str,
-    base: Record,
-    fields: Mapping[str, Value | None],
-    *,
-    keep_source: bool = True,
-    level: Level = "error",
-    line: Line | None = None,
-) -> Record:
-    """Return a record ``ledger.<kind>`` on the line of ``base``.
-
-    Pass ``line`` for another line of that record. Empty fields are left out. Pass ``keep_source=False`` if the record
-    is not about the process that printed the line.
-    """
+def derive_record(kind: str, base: Record, /, **fields: Value | None) -> Record:
+    """Return a record ``ledger.<kind>`` on the line of ``base``. Empty fields are left out."""
     present = {name: value for name, value in fields.items() if value not in (None, "", ())}
-    source = base.source if keep_source else Source(time=base.time)
-    return Record(line or base.line, "ledger", f"ledger.{kind}", base.text, source, level, present, base.order)
+    return Record(base.line, "ledger", f"ledger.{kind}", base.text, base.source, "error", present, base.order)
+
+
+def derive_of_other(kind: str, base: Record, /, **fields: Value | None) -> Record:
+    """Return a record that is not about the process that printed the line of ``base``."""
+    return replace(derive_record(kind, base, **fields), source=Source(time=base.time))

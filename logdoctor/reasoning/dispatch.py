@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol
 from logdoctor.model import Record
 
 Observe = Callable[[Record], None]
-SEARCHED = 4000
 MAX_SORTS = 4096
 """Number of sorts of records whose readers are remembered."""
 
@@ -35,15 +34,11 @@ class Handler(NamedTuple):
 
 
 class Dispatch:
-    """Table from the sort of a record to its readers, in the order of the readers.
-
-    A reader with ``PHRASES`` also gets the failing records, and those with a number of ranks, whose text holds one of
-    them.
-    """
+    """Table from the sort of a record to its readers, in the order of the readers."""
 
     def __init__(self, readers: Sequence[Reader]) -> None:
-        self._readers = [(frozenset(r.READS), getattr(r, "PHRASES", ()), r.observe) for r in readers]
-        self._table: dict[tuple[str, bool], tuple[tuple[Observe, tuple[str, ...]], ...]] = {}
+        self._readers = [(frozenset(r.READS), r.observe) for r in readers]
+        self._table: dict[tuple[str, bool], tuple[Observe, ...]] = {}
 
     def __call__(self, record: Record) -> None:
         sort = record.kind, record.failing
@@ -52,17 +47,13 @@ class Dispatch:
             if len(self._table) >= MAX_SORTS:
                 self._table.clear()
             readers = self._table[sort] = tuple(self._find(record))
-        for observe, phrases in readers:
-            if not phrases or any(phrase in record.text[:SEARCHED] for phrase in phrases):
-                observe(record)
+        for observe in readers:
+            observe(record)
 
-    def _find(self, record: Record) -> Iterator[tuple[Observe, tuple[str, ...]]]:
+    def _find(self, record: Record) -> Iterator[Observe]:
         sorts = {"all", record.kind, f"{record.format}.*", *(("failing",) if record.failing else ())}
         for sign in record.signs:
             sorts |= {sign.mark, *(f"tells {what}" for what in sign.tells)}
-        speaks = record.failing or record.tells("size")
-        for reads, phrases, observe in self._readers:
+        for reads, observe in self._readers:
             if not reads.isdisjoint(sorts):
-                yield observe, ()
-            elif phrases and speaks:
-                yield observe, phrases
+                yield observe

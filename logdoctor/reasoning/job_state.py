@@ -20,7 +20,7 @@ from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
 from logdoctor.reasoning.lifecycle.ends import End, list_ends
-from logdoctor.reasoning.lifecycle.lives import Lives, Work
+from logdoctor.reasoning.lifecycle.lives import Lives
 
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
@@ -113,18 +113,6 @@ class JobState:
         return "init" if phase or self.places.expected else "launch"
 
     @property
-    def steps(self) -> dict[int | None, Work]:
-        """Steps of each rank; the key None holds those of all processes without one."""
-        unranked = Work()
-        for step in sorted((e for w in self.lives.unranked_works for e in w.newest_first()), key=lambda e: e.order):
-            unranked.latest.append(step)
-        ranked = {key: life.work for key, life in self.lives.processes.items() if isinstance(key, int)}
-        return {
-            **{key: work for key, work in ranked.items() if work.count},
-            **({None: unranked} if unranked.latest else {}),
-        }
-
-    @property
     def tools(self) -> Tools:
         """The tools that run the job: scheduler, launcher, framework and MPI library."""
         tools = tools_of(self.formats)
@@ -186,8 +174,9 @@ class JobState:
 
     def step_seconds(self) -> float | None:
         """Return the median time of a step, of the rank with the most steps."""
-        steps = max(self.steps.values(), key=lambda steps: steps.count, default=None)
-        return steps.seconds_per_step() if steps else None
+        works = [*self.lives.ranked_works().values()] or self.lives.unranked_works
+        most = max(works, key=lambda work: work.count, default=None)
+        return most.seconds_per_step() if most else None
 
     def last_checkpoint(self) -> Checkpoint | None:
         record = self._checkpoint

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Owner, Progress, Step
+from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Progress, Step
 from logdoctor.model.escape import escape_all
 from logdoctor.model.numbers import number
 from logdoctor.render import details
@@ -153,7 +153,7 @@ def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     elif not calm:
         seen = (*(line for suspect in diagnosis.suspects for line in suspect.evidence), *diagnosis.unexplained)
         yield Section("proof", words("proof"), tuple(log_lines(seen)))
-    yield Section("do", words("do.hung" if diagnosis.decision.running else "do"), tuple(_tasks(diagnosis, words)))
+    yield Section("do", words("do.hung" if diagnosis.decision.running else "do"), tuple(_tasks(diagnosis)))
     for other in diagnosis.further_faults:
         text = words("also", signature=other.signature, title=other.title)
         yield Section("also", "", (text,))
@@ -162,13 +162,16 @@ def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     names = [f"{guess.signature} {guess.confidence:.2f}" for guess in guesses[:MOST_GUESSES]]
     if not calm:
         yield Section("guesses", words("guesses"), (words("dot").join(names),) if names else ())
+    if calm:
+        yield Section("harmless", words("harmless"), tuple(details.harmless(diagnosis)))
     yield Section("not-read", words("notread"), tuple(details.unread(diagnosis.problems, words)))
     yield from details.sections(diagnosis, words)
 
 
 def _finished(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     survived = tuple(log_lines(symptom.evidence[0] for symptom in diagnosis.symptoms if symptom.evidence))
-    yield Section("outlived", words("outlived"), survived)
+    yield Section("outlived", words("outlived.again" if len(diagnosis.runs) > 1 else "outlived"), survived)
+    yield Section("harmless", words("harmless"), tuple(details.harmless(diagnosis)))
     yield Section("not-read", words("notread"), tuple(details.unread(diagnosis.problems, words)))
     yield from details.sections(diagnosis, words)
 
@@ -218,7 +221,7 @@ def log_lines(evidence: Iterable[Evidence]) -> Iterator[LogLine]:
         whys.add(line.why)
 
 
-def _tasks(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Task]:
+def _tasks(diagnosis: Diagnosis) -> Iterator[Task]:
     """Yield what to do: first the decision, then the steps of the cause, or what to collect."""
     cause, decision = diagnosis.answer, diagnosis.decision
     yield from map(_task, decision.steps)
@@ -227,8 +230,6 @@ def _tasks(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Task]:
         collect = () if decision.running and decision.steps else decision.collect
         yield from (Task(text) for text in (sentence, *collect) if text)
         return
-    if cause.owner.frame:
-        yield Task(_look(cause.owner, words))
     yield from map(_task, cause.steps)
     if not decision.steps and not cause.steps:
         yield Task(decision.sentence)
@@ -236,13 +237,6 @@ def _tasks(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Task]:
 
 def _task(step: Step) -> Task:
     return Task(step.text, step.commands)
-
-
-def _look(owner: Owner, words: Catalogue) -> str:
-    """Return "Look at train.py:88: `loss.backward()`"."""
-    if not owner.code:
-        return words("look", frame=owner.frame)
-    return words("look.code", frame=owner.frame, code=owner.code.replace("`", "'"))
 
 
 def _doubts(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:

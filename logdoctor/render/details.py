@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from logdoctor.model import CALM, Cause, Check, Diagnosis, Evidence, JobSummary, Owner, Problem, Run, SymptomSeen
 from logdoctor.render.catalogue import Catalogue
@@ -43,9 +44,16 @@ def sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
         explained = [symptom for symptom in diagnosis.symptoms if symptom.explained_by is not None]
         yield _detail("fallout", words, rows.of(explained))
         yield _detail("symptoms", words, rows.of(s for s in diagnosis.symptoms if s.explained_by is None))
+        yield _detail("harmless", words, harmless(diagnosis))
         yield _detail("ranks", words, map(_rank_row, rank_lines(diagnosis.job.rank_table, words, file)))
     yield _detail("runs", words, _runs(diagnosis.runs, words))
     yield _detail("job", words, _job(diagnosis, words))
+
+
+def harmless(diagnosis: Diagnosis) -> Iterator[LogLine]:
+    """Yield the lines that are known to be harmless, each with the reason."""
+    for symptom in diagnosis.harmless:
+        yield replace(log_line(symptom.evidence[0]), why=symptom.title)
 
 
 def _detail(key: str, words: Catalogue, blocks: Iterable[Block]) -> Section:

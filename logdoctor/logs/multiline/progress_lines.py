@@ -20,7 +20,7 @@ _LOSS = later(
 )
 _EPOCH = later(r"\b[Ee]poch['\"]? ?[:=]? ?\[?(?P<epoch>\d+(?:\.\d+)?)")
 _PHASES = (
-    ("save", r"[Ss]av(?:e|ing)\b|[Ww]riting .{0,20}checkpoint|[Cc]onsolidat"),
+    ("save", r"[Ss]av(?:e|ing)\b|[Ww]riting .{0,20}(?:checkpoint|shard|weight)|[Cc]onsolidat"),
     ("resume", r"[Rr]esum|[Rr]estor|[Ss]kipping (?:the )?(?:first|batches)|[Ff]ast[- ]?[Ff]orward"),
     ("data", r"^Map\b|[Tt]okeniz|[Gg]rouping|[Ff]ilter|[Pp]acking|[Gg]enerating .{0,40}split|[Dd]ataset|[Dd]ownload"),
     ("data", r"[Ff]etching|[Pp]reprocess|[Cc]aching|[Ss]huffl|[Bb]uilding .{0,20}(?:index|dataset)|[Ee]xtracting"),
@@ -70,6 +70,8 @@ def _step_fields(text: str, fields: Mapping[str, Value], unit: str) -> dict[str,
         count = _COUNT.fullmatch(str(fields.get(name, "")).replace(",", ""))
         if count:
             values[name] = round(float(count["number"]) * _FACTORS[count["times"]])
+    if (begun := number(str(fields.get("begun", "")))) is not None:
+        values["value"] = max(begun - 1, 0)  # a headline such as "Epoch 1/8" stands above the work
     loss, epoch = _LOSS.search(text), _EPOCH.search(text)
     if loss:
         values["loss"] = loss["loss"].lower()

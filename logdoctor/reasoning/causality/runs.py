@@ -121,7 +121,7 @@ def _analyse_run(
 
     state = conditions.state.of_run(wanted)
     analysis = analyse(rules, classes, dict(_filter_matches(matches, wanted)), Conditions(state, hung=conditions.hung))
-    at_work = any(contains(e) for steps in state.steps.values() for e in (*steps.older, *steps.latest))
+    at_work = any(contains(e) for work in state.lives.works(None) for e in work.newest_first())
     own_ranking = rank_findings(analysis.findings, classes, state, contains)
     return RunAnalysis(span, number, analysis, own_ranking, contains, excludes, at_work)
 

@@ -15,8 +15,8 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record, Value
-from logdoctor.reasoning.derived import derive_record
+from logdoctor.model import Record
+from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 
@@ -52,14 +52,9 @@ class Detector(Struct):
             others, local = record.fields.get("other_ranks"), record.fields.get("local_rank")
             if record.rank is None or not isinstance(others, tuple) or not isinstance(local, int):
                 continue
-            listed = {record.rank, *others}
-            first = record.rank - local
+            listed, first = {record.rank, *others}, record.rank - local
             missing = [rank for rank in range(first, first + size) if rank not in listed]
             if record.fields.get("exit_code") in GAVE_UP and len(listed) >= MIN_LISTED and len(missing) == 1:
-                fields: dict[str, Value] = {
-                    "missing": missing[0],
-                    "host": short_host(record.host or ""),
-                    "listed": len(listed),
-                }
-                yield derive_record("absent_rank", self.waited or record, fields, keep_source=False)
+                host, line = short_host(record.host or ""), self.waited or record
+                yield derive_of_other("absent_rank", line, missing=missing[0], host=host, listed=len(listed))
                 return

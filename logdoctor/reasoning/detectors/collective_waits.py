@@ -6,7 +6,7 @@ Derived records (format ``ledger``, each on the exception of a rank that waited)
   smaller side, absent where the sides are equal), others (their number)
 - ``ledger.all_send``      all ranks waited for a receiver of what they send: function, count
 - ``ledger.silent_rank``   all ranks but one waited: missing, missing_hosts, function, unresponsive. The missing rank
-  reported no wait, or began to send or receive too late. The field ``unresponsive`` is ``yes`` if the launcher had to
+  reported no wait. The field ``unresponsive`` is ``yes`` if the launcher had to
   kill one process.
 
 Only exceptions from the waiting call count (Gloo, blocking waits of NCCL). The watchdog of NCCL prints from a thread
@@ -15,7 +15,7 @@ of its own, so `collectives` reads its lines.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from msgspec import Struct, field
@@ -23,9 +23,11 @@ from msgspec import Struct, field
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import forget, split_odd
 from logdoctor.reasoning.detectors.stacks import PAIRWISE, Position, position_of
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import starts_workers
+from logdoctor.reasoning.lifecycle.lives import SIGKILL
 
 MIN_WAITING = 2
 """With one wait alone, other ranks may have been killed before they reported theirs."""
@@ -40,9 +42,6 @@ _LOST_PEER = later(
 )
 """Errors of the other ranks once the first rank has timed out."""
 _SEND = later(r":i?send\w*$")
-_STARTED_TRANSFER = later(r":i(?:send|recv)$")
-"""Innermost frame of a rank that starts a transfer. Waiting for its end has another innermost frame."""
-SIGKILL = 9
 
 
 class Detector(Struct):
@@ -55,15 +54,13 @@ class Detector(Struct):
     """Ranks with another failure than a wait."""
     reported: set[int] = field(default_factory=set)
     """Ranks in the launcher's summary."""
-    late_starters: set[int] = field(default_factory=set)
-    """Ranks that started a transfer after others had timed out."""
     killed_pids: set[int] = field(default_factory=set)
     """Processes that the launcher ended with SIGKILL."""
     has_timeout: bool = False
 
     def observe(self, record: Record) -> None:
         if starts_workers(record):
-            self._reset()
+            forget(self)
         elif record.has("is ended", "named"):
             if record.fields.get("signal") == SIGKILL and record.pid is not None and len(self.killed_pids) < MAX_RANKS:
                 self.killed_pids.add(record.pid)
@@ -74,11 +71,6 @@ class Detector(Struct):
         elif record.rank is not None and record.failing:
             self._read_failure(record, record.rank)
 
-    def _reset(self) -> None:
-        for collection in (self.waits, self.failed_otherwise, self.reported, self.late_starters, self.killed_pids):
-            collection.clear()
-        self.has_timeout = False
-
     def _read_failure(self, record: Record, rank: int) -> None:
         text = record.text[:SEARCHED]
         has_timeout = _TIMEOUT.search(text) is not None
@@ -86,69 +78,57 @@ class Detector(Struct):
             if len(self.failed_otherwise) < MAX_RANKS:
                 self.failed_otherwise.add(rank)
         elif rank not in self.waits and len(self.waits) < MAX_RANKS:
-            if self.has_timeout and not has_timeout and _STARTED_TRANSFER.search(str(record.fields.get("frames", ""))):
-                self.late_starters.add(rank)
             self.has_timeout = self.has_timeout or has_timeout
             self.waits[rank] = record.without_lines()
 
     def derive(self, state: JobState) -> list[Record]:
         if not self.has_timeout or len(self.waits) < MIN_WAITING:
             return []
-        world = (
-            state.places.ranks
-            | self.reported
-            | self.waits.keys()
-            | set(range(min(state.places.expected or 0, MAX_RANKS)))
-        )
+        expected = range(min(state.places.expected or 0, MAX_RANKS))
+        world = {*state.places.ranks, *self.reported, *self.waits, *expected}
         absent = sorted(world - self.waits.keys())
         if len(absent) == 1 and absent[0] not in self.failed_otherwise:
             return [self._silent_rank(absent[0], state)]
         if absent or self.failed_otherwise - self.waits.keys():
             return []
-        if len(self.late_starters) == 1 and self._all_timed_out(self.waits.keys() - self.late_starters):
-            return [self._silent_rank(min(self.late_starters), state)]
         positions = {
             rank: position for rank, record in self.waits.items() if (position := position_of(record)) is not None
         }
         all_wait = len(positions) == len(self.waits) and all(p.activity in ("comm", "gpu") for p in positions.values())
         return _compare(positions, state) if all_wait else []
 
-    def _all_timed_out(self, ranks: Collection[int]) -> bool:
-        return len(ranks) >= MIN_WAITING and all(_TIMEOUT.search(self.waits[r].text[:SEARCHED]) for r in ranks)
-
     def _silent_rank(self, missing: int, state: JobState) -> Record:
         first = min((e for e in self.waits.values() if _TIMEOUT.search(e.text[:SEARCHED])), key=lambda e: e.order)
-        host, position = state.places.host_with(missing), position_of(first)
-        fields: dict[str, Value] = {
-            "missing": (missing,),
-            "missing_hosts": (host,) if host else (),
-            "function": _function_name(position) if position else "",
-            "unresponsive": "yes" if len(self.killed_pids) == 1 else "no",
-        }
-        return derive_record("silent_rank", first, fields)
+        position = position_of(first)
+        return derive_record(
+            "silent_rank",
+            first,
+            missing=(missing,),
+            missing_hosts=state.places.hosts_with((missing,)),
+            function=_function_name(position) if position else "",
+            unresponsive="yes" if len(self.killed_pids) == 1 else "no",
+        )
 
 
 def _compare(positions: Mapping[int, Position], state: JobState) -> list[Record]:
     """Compare the calls in which all ranks wait."""
     if all(_SEND.search(p.call) for p in positions.values()):
         first = min(positions.values(), key=lambda p: p.record.order)
-        return [derive_record("all_send", first.record, {"function": _function_name(first), "count": len(positions)})]
-    sides: dict[str, list[int]] = {}  # by call, because ranks may reach the same barrier from different functions
-    for rank, position in sorted(positions.items()):
-        sides.setdefault(position.call, []).append(rank)
-    if len(sides) < 2 or any(PAIRWISE.search(p.call) for p in positions.values()):
+        return [derive_record("all_send", first.record, function=_function_name(first), count=len(positions))]
+    # by call, because ranks may reach the same barrier from different functions
+    most, odd = split_odd({rank: position.call for rank, position in positions.items()})
+    if not odd or any(PAIRWISE.search(p.call) for p in positions.values()):
         return []  # pipeline stages wait in different calls by design
-    ordered = sorted(sides.values(), key=lambda side: (-len(side), side))
-    most, odd = ordered[0], [rank for side in ordered[1:] for rank in side]
     odd_position, usual_position = positions[odd[0]], positions[most[0]]
+    few = odd if len(odd) < len(most) else []
     fields: dict[str, Value] = {
         "function": _function_name(odd_position),
         "others_function": _function_name(usual_position),
         "others": len(most),
+        "odd": tuple(few),
+        "odd_hosts": state.places.hosts_with(few),
     }
-    if len(odd) < len(most):
-        fields |= {"odd": tuple(odd), "odd_hosts": state.places.hosts_with(odd)}
-    return [derive_record("waits_differ", position.record, fields) for position in (odd_position, usual_position)]
+    return [derive_record("waits_differ", position.record, **fields) for position in (odd_position, usual_position)]
 
 
 def _function_name(position: Position) -> str:

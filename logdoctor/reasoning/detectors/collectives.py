@@ -25,6 +25,7 @@ from logdoctor.model import Record, Value
 from logdoctor.model.numbers import number, number_fields
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import forget, ranks_and_hosts, says_done, split_odd
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import comes_up
 from logdoctor.reasoning.lifecycle.lives import waited
@@ -61,7 +62,6 @@ They exclude ``skipped=0`` (DeepSpeed) and ``number of skipped iterations: 0`` (
 _FALLOUT = later(r"^(?:\w+\.)*(?:Dist\w*|ChildFailed|Signal|Connection\w*)(?:Error|Exception)\b|NCCL|SIGABRT|Aborted")
 """Exceptions and crashes that follow from the failure of another process."""
 _FRACTION = later(r"\b(?P<done>\d{1,12}) ?/ ?(?P<all>\d{1,12})\b")
-_COMPLETED = later(r"(?i)\b(?:saved|successfully|finished|completed?(?! (?:epoch|step|iteration)s?\b)|done|took)\b")
 
 
 class Waiter(Struct, frozen=True):
@@ -81,9 +81,9 @@ class Detector(Struct):
     READS: ClassVar = ("starts", "starts again", "comes up", "tells call", "tells state", "waits", "fails")
 
     waits: dict[tuple[int, int], Record] = field(default_factory=dict)
+    states: dict[tuple[str, int], Record] = field(default_factory=dict)
     unnumbered_waits: dict[int, Record] = field(default_factory=dict)
     """Waiting ranks where PyTorch (before 1.13) does not number its collectives."""
-    states: dict[tuple[str, int], Record] = field(default_factory=dict)
     timeouts: dict[str, Record] = field(default_factory=dict)
     """First time-out in each file."""
     has_crash: bool = False
@@ -101,14 +101,8 @@ class Detector(Struct):
             self._read_wait(record)
 
     def _reset(self, start: Record) -> None:
-        for collection in (
-            self.waits,
-            self.unnumbered_waits,
-            self.states,
-            self.timeouts,
-        ):
-            collection.clear()
-        self.has_crash, self.since = False, start.order
+        forget(self)
+        self.since = start.order
 
     def _read_failure(self, record: Record) -> None:
         """Note time-outs by file, and a crash before them."""
@@ -131,31 +125,29 @@ class Detector(Struct):
         elif "op" in record.fields:
             self.unnumbered_waits.setdefault(rank, record)
 
-    def derive(self, state: JobState) -> list[Record]:
-        groups: dict[str, list[Waiter]] = {}
-        for waiter in self.waiters():
-            groups.setdefault(waiter.group, []).append(waiter)
-        records: list[Record] = []
-        for name, members in sorted(groups.items()):
-            records += self._group_records(name, members, state)
-        return [*records, *self._unnumbered_mismatch(state), *self._stragglers(state)]
+    def derive(self, state: JobState) -> Iterator[Record]:
+        groups: dict[str, dict[int, Waiter]] = {}
+        for waiter in sorted(self.waiters(), key=lambda s: s.record.order):
+            groups.setdefault(waiter.group, {}).setdefault(waiter.rank, waiter)
+        for name, by_rank in sorted(groups.items()):
+            waiting = [s for s in by_rank.values() if s.op not in POINT_TO_POINT]
+            if waiting:
+                yield from self._group_records(name, by_rank.keys(), waiting, state)
+        yield from self._unnumbered_mismatch(state)
+        yield from self._stragglers(state)
 
-    def _unnumbered_mismatch(self, state: JobState) -> list[Record]:
-        """Find the only rank that waits in another operation.
+    def _unnumbered_mismatch(self, state: JobState) -> Iterator[Record]:
+        """Find the only rank that waits in another operation, where collectives have no numbers.
 
-        It reads collectives without numbers. Two or more ranks on both sides may be groups of a model-parallel job.
+        Two or more ranks on both sides may be groups of a model-parallel job.
         """
-        sides: dict[str, list[Record]] = {}
-        for record in self.unnumbered_waits.values():
-            sides.setdefault(str(record.fields["op"]), []).append(record)
-        if len(sides) != 2 or self.waits or not POINT_TO_POINT.isdisjoint(sides):
-            return []
-        odd, most = sorted(sides.values(), key=len)
-        if len(odd) != 1 or len(most) < MIN_WAITING:
-            return []
-        ops: dict[str, Value] = {"op": most[0].fields["op"], "other_op": odd[0].fields["op"]}
-        fields = {**ops, **_ranks_and_hosts("odd", odd, state)}
-        return [derive_record("collective_mismatch", e, fields) for e in (odd[0], most[0])]
+        ops = {rank: str(record.fields["op"]) for rank, record in self.unnumbered_waits.items()}
+        most, odd = split_odd(ops)
+        if len(odd) == 1 and len(most) >= MIN_WAITING and not self.waits and POINT_TO_POINT.isdisjoint(ops.values()):
+            odd_wait, usual_wait = self.unnumbered_waits[odd[0]], self.unnumbered_waits[most[0]]
+            fields = {"op": ops[most[0]], "other_op": ops[odd[0]], **ranks_and_hosts("odd", [odd_wait], state)}
+            for record in (odd_wait, usual_wait):
+                yield derive_record("collective_mismatch", record, **fields)
 
     def waiters(self) -> Iterator[Waiter]:
         """Return each waiting rank with its group.
@@ -170,21 +162,17 @@ class Detector(Struct):
             op = str(_collective_field(record, "op") or "")
             yield Waiter(rank, group_of.get((rank, seq)) or _group(record) or only, seq, op, _int(numel), record)
 
-    def _group_records(self, name: str, members: list[Waiter], state: JobState) -> list[Record]:
-        by_rank: dict[int, Waiter] = {}
-        for waiter in sorted(members, key=lambda s: s.record.order):
-            by_rank.setdefault(waiter.rank, waiter)
-        waiting = [s for s in by_rank.values() if s.op not in POINT_TO_POINT]
-        if not waiting:
-            return []
-        sides = _find_mismatch(waiting, same_group=name != "")
-        if sides:
-            unsure = sum(group == name and rank not in by_rank for group, rank in self.states)
-            return _mismatch_records(sides, unsure, state)
-        behind = self._behind(name, waiting)
-        if behind:
-            return _behind_records(behind, waiting, state)
-        return self._missing_rank(waiting, state) if name in DEFAULT_GROUPS else []
+    def _group_records(
+        self, name: str, ranks: Collection[int], waiting: list[Waiter], state: JobState
+    ) -> Iterator[Record]:
+        if sides := _find_mismatch(waiting, same_group=name != ""):
+            unsure = sum(group == name and rank not in ranks for group, rank in self.states)
+            yield from _mismatch_records(sides, unsure, state)
+        elif behind := self._behind(name, waiting):
+            yield from _behind_records(behind, waiting, state)
+        elif name in DEFAULT_GROUPS and (missing := self._missing_rank(waiting, state)) is not None:
+            first = waiting[0]
+            yield derive_record("missing_rank", first.record, seq=first.seq, op=first.op, missing=(missing,))
 
     def _behind(self, name: str, waiting: list[Waiter]) -> dict[int, Record]:
         """Return living ranks of the group that have not enqueued the collective."""
@@ -197,43 +185,37 @@ class Detector(Struct):
             rank: e for rank, e in states if (last := _int(e.fields.get("last_enqueued"))) is not None and last < goal
         }
 
-    def _missing_rank(self, waiting: list[Waiter], state: JobState) -> list[Record]:
-        """Return a record if exactly one rank does not wait.
+    def _missing_rank(self, waiting: list[Waiter], state: JobState) -> int | None:
+        """Return the only rank that does not wait.
 
-        The missing rank must have printed lines and no failure. The first collectives do not count, because a rank may
-        not have started yet.
+        It must have printed lines and no failure. The first collectives do not count, because a rank may not have
+        started yet.
         """
-        ranks = {s.rank for s in waiting}
-        missing = sorted(state.places.ranks - ranks)
-        first = waiting[0]
-        if len({s.seq for s in waiting}) > 1 or len(ranks) < MIN_WAITING or len(missing) != 1:
-            return []
+        ranks, first = {s.rank for s in waiting}, waiting[0].seq
+        missing = state.places.ranks - ranks
+        if any(s.seq != first for s in waiting) or first < MIN_WAITING or len(ranks) < MIN_WAITING or len(missing) != 1:
+            return None
+        rank = missing.pop()
         few = len(ranks) < (state.places.expected or 0) * MIN_WAITING_SHARE
-        if first.seq < MIN_WAITING or few or missing[0] in state.lives.with_alarm():
-            return []
-        if any(rank == missing[0] and "last_enqueued" in e.fields for (_, rank), e in self.states.items()):
-            return []
-        fields: dict[str, Value] = {"seq": first.seq, "op": first.op, "missing": (missing[0],)}
-        return [derive_record("missing_rank", first.record, fields)]
+        enqueued = any(other == rank and "last_enqueued" in e.fields for (_, other), e in self.states.items())
+        return None if few or enqueued or rank in state.lives.with_alarm() else rank
 
-    def _stragglers(self, state: JobState) -> list[Record]:
-        """Return records for work under way when the first rank timed out."""
+    def _stragglers(self, state: JobState) -> Iterator[Record]:
+        """Yield records for work under way when the first rank timed out."""
         if not self.timeouts or self.has_crash:
-            return []
-        first = min(self.timeouts.values(), key=lambda e: e.order)
+            return
         busy = [e for file, e in state.lives.activity.items() if self._was_awaited(file, e, state)]
         if not busy:
-            return []
-        last = busy[0]
+            return
+        first, last = min(self.timeouts.values(), key=lambda e: e.order), busy[0]
+        late = ranks_and_hosts("late", busy if len(busy) == 1 else (), state)
+        if len(busy) == 1 and not late["late"] and (rank := self._absent_rank(state, last)) is not None:
+            late["late"] = (rank,)
         phase = "resume" if _is_replay(last) else str(last.fields.get("phase", ""))
         work = str(last.fields.get("what") or last.text).strip()[:120]
-        fields: dict[str, Value] = {"phase": phase, "work": work}
-        if len(busy) == 1:
-            fields |= _ranks_and_hosts("late", busy, state)
-            if "late" not in fields and (rank := self._absent_rank(state, last)) is not None:
-                fields["late"] = (rank,)
-        timeout_fields: dict[str, Value] = {k: v for k, v in first.fields.items() if k in ("seq", "op", "timeout_ms")}
-        return [derive_record("straggler", record, {**timeout_fields, **fields}) for record in (last, first)]
+        call = {name: first.fields.get(name) for name in ("seq", "op", "timeout_ms")}
+        for record in (last, first):
+            yield derive_record("straggler", record, phase=phase, work=work, **call, **late)
 
     def _was_awaited(self, file: str, busy: Record, state: JobState) -> bool:
         """Return whether ``busy`` shows a rank that the others waited for.
@@ -241,11 +223,9 @@ class Detector(Struct):
         ``busy`` is the last progress in ``file``.
         """
         end, rank = self.timeouts.get(file), state.places.rank_of(busy)
-        if busy.order < self.since:
+        if busy.order < self.since or (end is None and rank is None) or not _is_under_way(busy, end):
             return False
-        if (end is None and rank is None) or not _is_under_way(busy, end):
-            return False
-        if (busy.has("works") or busy.fields.get("phase") == "resume") and not _is_replay(busy):
+        if _is_step_or_resume(busy) and not _is_replay(busy):
             return False
         return rank is None or (not any(other == rank for other, _ in self.waits) and not self._has_enqueued(rank))
 
@@ -290,17 +270,6 @@ def _int(value: Value | None) -> int | None:
     return value if isinstance(value, int) else number(value) if isinstance(value, str) else None
 
 
-def _ranks_and_hosts(name: str, records: Collection[Record], state: JobState) -> dict[str, Value]:
-    """Return the known ranks and hosts of ``records`` as fields.
-
-    With the name ``late`` the fields are ``late`` and ``late_hosts``.
-    """
-    ranks = sorted({r for e in records if (r := state.places.rank_of(e)) is not None})
-    hosts = sorted({h for e in records if (h := state.places.host_of(e))})
-    fields: dict[str, Value] = {name: tuple(ranks)} if ranks else {}
-    return {**fields, f"{name}_hosts": tuple(hosts)} if hosts else fields
-
-
 def _find_mismatch(waiting: list[Waiter], *, same_group: bool) -> tuple[list[Waiter], list[Waiter]] | None:
     """Return the two sides that ran different collectives, the larger side first.
 
@@ -331,8 +300,8 @@ def _mismatch_records(sides: tuple[list[Waiter], list[Waiter]], unsure: int, sta
         "ranks": tuple(sorted(s.rank for s in odd)),
     }
     if len(odd) + unsure < len(most) or len(odd) * CLEAR_RATIO <= len(most):
-        fields |= _ranks_and_hosts("odd", [s.record for s in odd], state)
-    return [derive_record("collective_mismatch", s[0].record, fields) for s in (odd, most)]
+        fields |= ranks_and_hosts("odd", [s.record for s in odd], state)
+    return [derive_record("collective_mismatch", s[0].record, **fields) for s in (odd, most)]
 
 
 def _describe(own: Waiter, other: Waiter) -> str:
@@ -350,17 +319,20 @@ def _behind_records(behind: dict[int, Record], waiting: list[Waiter], state: Job
     first = waiting[0]
     fields: dict[str, Value] = {"seq": first.seq, "op": first.op}
     if len(behind) > len(waiting):
-        fields |= {**_ranks_and_hosts("odd", [s.record for s in waiting], state), "other_op": "nothing"}
-        return [derive_record("collective_mismatch", first.record, fields)]
+        fields |= {**ranks_and_hosts("odd", [s.record for s in waiting], state), "other_op": "nothing"}
+        return [derive_record("collective_mismatch", first.record, **fields)]
     fields |= {"phase": "enqueue", "work": f"it had not started {first.op} number {first.seq}"}
-    fields |= _ranks_and_hosts("late", list(behind.values()), state)
-    return [derive_record("straggler", record, fields) for record in (*behind.values(), first.record)]
+    fields |= ranks_and_hosts("late", list(behind.values()), state)
+    return [derive_record("straggler", record, **fields) for record in (*behind.values(), first.record)]
+
+
+def _is_step_or_resume(busy: Record) -> bool:
+    return busy.has("works") or busy.fields.get("phase") == "resume"
 
 
 def _is_replay(busy: Record) -> bool:
     """Return whether a rank skips data to reach its checkpoint."""
-    replays = busy.has("works") or busy.fields.get("phase") == "resume"
-    return replays and _REPLAY.search(busy.text) is not None
+    return _is_step_or_resume(busy) and _REPLAY.search(busy.text) is not None
 
 
 def _is_under_way(busy: Record, end: Record | None) -> bool:
@@ -379,4 +351,4 @@ def _is_under_way(busy: Record, end: Record | None) -> bool:
         return False
     share = _FRACTION.search(busy.text)  # "368/412 kernels done" is not over
     done = number_fields(share.groupdict()) if share else {}
-    return done["done"] < done["all"] if len(done) == 2 else not _COMPLETED.search(busy.text)
+    return done["done"] < done["all"] if len(done) == 2 else not says_done(busy)

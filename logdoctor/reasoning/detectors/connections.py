@@ -23,7 +23,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.identity.addresses import bare_address, is_address, peer_of, short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.lives import Key
@@ -108,14 +108,15 @@ class Detector(Struct):
 
     def _pointed_at(self, host: str, complaints: Mapping[Value, Record], state: JobState) -> Record:
         first = min(complaints.values(), key=lambda e: e.order)
-        fields: dict[str, Value] = {"host": host, "peer": _peer(first) or host, "votes": len(complaints)}
-        pointing = tuple(sorted(rank for rank in complaints if isinstance(rank, int)))
-        silent_rank = self._silent_rank(host, state)
-        if pointing:
-            fields["pointing"] = pointing
-        if silent_rank is not None:
-            fields["rank"] = silent_rank
-        return derive_record("pointed_at", first, fields, keep_source=False)
+        return derive_of_other(
+            "pointed_at",
+            first,
+            host=host,
+            rank=self._silent_rank(host, state),
+            peer=_peer(first) or host,
+            pointing=tuple(sorted(rank for rank in complaints if isinstance(rank, int))),
+            votes=len(complaints),
+        )
 
     def _silent_rank(self, host: str, state: JobState) -> int | None:
         """Return the only rank of ``host`` without failures.
@@ -137,10 +138,9 @@ def _unknown_targets(
         complaints = votes[target]
         if complaining_hosts <= {state.places.host_of(e) for e in complaints.values()}:
             first = min(complaints.values(), key=lambda e: e.order)
-            fields: dict[str, Value] = {"peer": _peer(first) or target, "votes": len(complaints)}
-            if len(votes) == 1 and _in_one_file(complaints, state) and not is_address(target):
-                fields["host"] = target
-            yield derive_record("pointed_at", first, fields, keep_source=False)
+            was_silent = len(votes) == 1 and _in_one_file(complaints, state) and not is_address(target)
+            host, peer = target if was_silent else None, _peer(first) or target
+            yield derive_of_other("pointed_at", first, host=host, peer=peer, votes=len(complaints))
 
 
 def _in_one_file(complaints: Mapping[Value, Record], state: JobState) -> bool:

@@ -3,8 +3,7 @@
 Derived records (format ``ledger``, each on a log line that shows it):
 
 - ``ledger.first_death``  rank, host, pid if known, signal, exit_code or exception, how (the same as text), reporter
-  (``itself`` or the format of the reporter). Slurm may only list the tasks that it terminated after a task failed.
-  Then the rank is the only task not in the list.
+  (``itself`` or the format of the reporter).
 - ``ledger.first_exits``  ranks, exit_code, reporter. Several processes in one line ended by themselves before the job
   was ended. The log does not say which of them was first.
 
@@ -20,7 +19,7 @@ If several ends are left, they must differ and the log must give their order. Ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from msgspec import Struct, field
@@ -28,18 +27,17 @@ from msgspec.structs import replace
 
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
-from logdoctor.reasoning.lifecycle.lives import SIGKILL, signal_of
+from logdoctor.reasoning.lifecycle.ends import End, end_of
+from logdoctor.reasoning.lifecycle.lives import SIGKILL
 
 TERMINATION_SIGNALS = frozenset({1, 2, 3, 13, 14, 15})
 SIGABRT = 6
 CRASH_SIGNALS = frozenset({4, 8, 11})
 MAX_RECORDS = 4096
-MIN_TERMINATED = 3
-"""A shorter list of terminated tasks may be cut."""
 _LAUNCHER_ERROR = later(r"\A(?:\w+\.)*(?:ChildFailedError|ProcessExitedException|CalledProcessError)\b")
 """Exceptions that launchers raise because another process ended."""
 
@@ -48,15 +46,16 @@ Process = tuple[int | None, str | None, int | None, str]
 
 
 class Death(Struct, frozen=True):
-    """End of a process, with the line that shows it."""
+    """Process that ended, as far as the log names it, and its end."""
 
     rank: int | None
     host: str | None
     pid: int | None
-    signal: int | None
-    exit_code: int | None
-    exception: str
-    record: Record
+    end: End
+
+    @property
+    def record(self) -> Record:
+        return self.end.record
 
     @property
     def process(self) -> Value:
@@ -66,9 +65,10 @@ class Death(Struct, frozen=True):
     @property
     def outcome(self) -> str:
         """Text such as ``signal 9``, ``ValueError`` or ``exit code 1``."""
-        if self.signal is not None:
-            return f"signal {self.signal}"
-        return self.exception or (f"exit code {self.exit_code}" if self.exit_code is not None else self.record.kind)
+        end = self.end
+        if end.signal is not None:
+            return f"signal {end.signal}"
+        return end.exception or (f"exit code {end.code}" if end.code is not None else self.record.kind)
 
 
 class Detector(Struct):
@@ -82,13 +82,10 @@ class Detector(Struct):
     terminated_pids: set[int | None] = field(default_factory=set)
     job_ends: dict[str, Record] = field(default_factory=dict)
     """First record of each file that says that the job is being ended."""
-    task_failed: bool = False
-    """True if Slurm ended a step because a task failed."""
 
     def observe(self, record: Record) -> None:
         if record.has("is ended", "job") and len(self.job_ends) < MAX_RECORDS:
             self.job_ends.setdefault(record.line.file, record)
-            self.task_failed |= record.fields.get("reason") == "task failure"
         if record.reports_own_end or record.reports_end_of_other:
             self._read_end(record)
         elif record.has("gives up") or (record.kind == "nccl.warn" and "peer" in record.fields):
@@ -105,7 +102,6 @@ class Detector(Struct):
         self.waits = {process: e for process, e in self.waits.items() if e.line.file != file}
         self.reports = [e for e in self.reports if e.line.file != file]
         self.job_ends.pop(file, None)
-        self.task_failed = False
 
     def _read_end(self, record: Record) -> None:
         if record.reports_end_of_other:
@@ -121,9 +117,8 @@ class Detector(Struct):
             if (rank := _rank(record, state)) is not None:
                 waits_by_rank.setdefault(rank, []).append(record)
         end_records = state.runs.select_last_run([*self.own_ends.values(), *self.reports])
-        all_deaths = [d for e in end_records for d in _deaths(e, state)]
         deaths: dict[Value, Death] = {}
-        for death in sorted(all_deaths, key=lambda d: d.record.order):
+        for death in sorted((d for e in end_records for d in _deaths(e, state)), key=lambda d: d.record.order):
             if not self._is_fallout(death, waits_by_rank):
                 deaths.setdefault(death.process, death)
         first = _with_rank(_first(_without_cleanup_kills(list(deaths.values())), state), list(deaths.values()))
@@ -131,32 +126,32 @@ class Detector(Struct):
             yield _first_death(first)
         elif first is None and deaths:
             yield from self._first_exits(min(deaths.values(), key=lambda d: d.record.order).record)
-        elif self.task_failed:
-            yield from _unlisted_task(all_deaths)
 
     def _first_exits(self, record: Record) -> Iterator[Record]:
         """Return the ends in a line that came before the job was ended."""
         job_end, code = self.job_ends.get(record.line.file), record.fields.get("exit_code")
         if record.reports_end_of_other and job_end is not None and code and printed_after(job_end, record):
-            fields = {name: record.fields[name] for name in ("ranks", "exit_code") if name in record.fields}
-            yield derive_record("first_exits", record, {**fields, "reporter": record.format}, keep_source=False)
+            ranks = record.fields.get("ranks")
+            yield derive_of_other("first_exits", record, ranks=ranks, exit_code=code, reporter=record.format)
 
     def _is_fallout(self, death: Death, waits_by_rank: Mapping[int, list[Record]]) -> bool:
         """Return whether the end only follows from another.
 
         ``waits_by_rank`` holds the records in which ranks gave up waiting.
         """
-        if death.signal in TERMINATION_SIGNALS or (death.pid is not None and death.pid in self.terminated_pids):
+        if death.end.signal in TERMINATION_SIGNALS or (death.pid is not None and death.pid in self.terminated_pids):
             return True
         is_own_end = death.record.reports_own_end
-        if death.signal in (None, SIGABRT) and not is_own_end and self.waits:
+        if death.end.signal in (None, SIGABRT) and not is_own_end and self.waits:
             is_after_wait = not all(printed_after(e, death.record) for e in self.waits.values())
             return is_after_wait and not self._was_not_notified(death)
-        if (is_own_end or death.signal == SIGKILL) and death.rank is not None and death.rank in waits_by_rank:
+        if (is_own_end or death.end.signal == SIGKILL) and death.rank is not None and death.rank in waits_by_rank:
             return not all(printed_after(e, death.record) for e in waits_by_rank[death.rank])
         job_end = self.job_ends.get(death.record.line.file)
         is_after_job_end = job_end is not None and printed_after(death.record, job_end)
-        return is_after_job_end and (death.signal == SIGKILL or (death.signal is None and death.record.tells("tasks")))
+        return is_after_job_end and (
+            death.end.signal == SIGKILL or (death.end.signal is None and death.record.tells("tasks"))
+        )
 
     def _was_not_notified(self, death: Death) -> bool:
         """Return whether Horovod notified all waiting ranks but not this rank.
@@ -171,20 +166,6 @@ class Detector(Struct):
 def _is_notified(wait: Record) -> bool:
     """Return whether a launcher told the process to give up."""
     return any(sign.mark == "gives up" and sign.by == "launcher" for sign in wait.signs)
-
-
-def _unlisted_task(deaths: Sequence[Death]) -> Iterator[Record]:
-    """Return the only task that Slurm did not terminate after a task failed."""
-    terminated = {
-        d.rank for d in deaths if d.rank is not None and d.signal in TERMINATION_SIGNALS and d.record.tells("tasks")
-    }
-    unlisted = set(range(max(terminated, default=0))) - terminated
-    if len(terminated) < MIN_TERMINATED or len(unlisted) != 1:
-        return
-    hosts = {d.host for d in deaths}
-    fields: dict[str, Value] = {"rank": unlisted.pop(), "how": "task failure", "reporter": "slurm"}
-    fields |= {"host": short_host(host)} if len(hosts) == 1 and (host := hosts.pop()) else {}
-    yield derive_record("first_death", deaths[0].record, fields, keep_source=False)
 
 
 def _add_first(table: dict[Process, Record], record: Record) -> None:
@@ -202,24 +183,16 @@ def _rank(record: Record, state: JobState) -> int | None:
 
 def _deaths(record: Record, state: JobState) -> Iterator[Death]:
     """Return the ends that a record reports."""
-    fields = record.fields
-    code = fields.get("exit_code")
-    exit_code = code if isinstance(code, int) else None
-    signal = signal_of(record)
-    if signal is None and exit_code == 0:
+    end = end_of(record)
+    if end.is_well:
         return
-    exception = str(fields.get("exception", "")) if record.reports_own_end else ""
-    task_ranks = fields.get("ranks")
-    ranks: list[int | None] = [_rank(record, state)]
-    # under torchrun a task is an agent of several ranks
-    if isinstance(task_ranks, tuple) and "elastic" not in state.formats:
-        ranks = [r for r in task_ranks if isinstance(r, int)]
-    if ranks == [None] and record.kind == "openmpi.exit_code":
+    ranks = state.places.task_ranks(record) or (_rank(record, state),)
+    if ranks == (None,) and record.kind == "openmpi.exit_code":
         return  # headline of the report that names the rank
-    pid = fields.get("pid", record.source.pid if record.reports_own_end else None)
+    pid = record.fields.get("pid", record.source.pid if record.reports_own_end else None)
     for rank in ranks:
         host = state.places.host_of(record) or state.places.host_with(rank)
-        yield Death(rank, host, pid if isinstance(pid, int) else None, signal, exit_code, exception, record)
+        yield Death(rank, host, pid if isinstance(pid, int) else None, end)
 
 
 def _without_cleanup_kills(deaths: list[Death]) -> list[Death]:
@@ -228,9 +201,9 @@ def _without_cleanup_kills(deaths: list[Death]) -> list[Death]:
     It lists both in any order, so the order says nothing.
     """
     reported = [d for d in deaths if d.record.is_last_word and d.record.reports_end_of_other]
-    if not any(d.signal in CRASH_SIGNALS for d in reported):
+    if not any(d.end.signal in CRASH_SIGNALS for d in reported):
         return deaths
-    return [d for d in deaths if d not in reported or d.signal != SIGKILL]
+    return [d for d in deaths if d not in reported or d.end.signal != SIGKILL]
 
 
 def _first(deaths: list[Death], state: JobState) -> Death | None:
@@ -251,24 +224,24 @@ def _with_rank(first: Death | None, deaths: list[Death]) -> Death | None:
 
     This holds if ``first`` is an exception without a rank and a launcher reports the same end.
     """
-    if first is None or first.rank is not None or not first.exception or len(deaths) != 2:
+    if first is None or first.rank is not None or not first.end.exception or len(deaths) != 2:
         return first
     report = next(d for d in deaths if d is not first)
-    is_same_end = report.signal is None and report.record.reports_end_of_other and first.host in (None, report.host)
+    is_same_end = report.end.signal is None and report.record.reports_end_of_other and first.host in (None, report.host)
     return replace(first, rank=report.rank, host=report.host) if is_same_end else first
 
 
 def _first_death(death: Death) -> Record:
     record = death.record
-    reporter = "itself" if record.reports_own_end else record.format
-    fields: dict[str, Value | None] = {
-        "rank": death.rank,
-        "host": short_host(death.host) if death.host else None,
-        "pid": death.pid,
-        "signal": death.signal,
-        "exit_code": death.exit_code,
-        "exception": death.exception,
-        "how": death.outcome,
-        "reporter": reporter,
-    }
-    return derive_record("first_death", record, fields, keep_source=False)
+    return derive_of_other(
+        "first_death",
+        record,
+        rank=death.rank,
+        host=short_host(death.host or ""),
+        pid=death.pid,
+        signal=death.end.signal,
+        exit_code=death.end.code,
+        exception=death.end.exception,
+        how=death.outcome,
+        reporter="itself" if record.reports_own_end else record.format,
+    )

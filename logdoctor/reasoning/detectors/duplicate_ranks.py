@@ -16,8 +16,9 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record, Value
+from logdoctor.model import Record
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import forget
 from logdoctor.reasoning.job_state import JobState
 
 MAX_RANKS = 65536
@@ -37,22 +38,18 @@ class Detector(Struct):
         if record.tells("rank") and record.has("starts"):
             self._add_rank(record)
         elif not record.tells("rank"):
-            self.ranks.clear()
-            self.duplicates.clear()
+            forget(self)
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return a record for all duplicate ranks, if there are at least two."""
         last_step = next(iter(state.lives.job.work.newest_first()), None)
         stepped = last_step.order if last_step is not None else -1  # a step shows that the group was complete
-        twice = [e for rank, e in self.duplicates.items() if self.ranks[e.line.file, rank] > stepped]
-        records = state.runs.select_last_run(twice)
+        taken = [e for rank, e in self.duplicates.items() if self.ranks[e.line.file, rank] > stepped]
+        records = state.runs.select_last_run(taken)
         if len(records) < 2:  # a single rank may be a restarted process
             return
-        first = records[0]
-        fields: dict[str, Value] = {"twice": tuple(sorted(e.rank for e in records if e.rank is not None))}
-        if (world_size := first.fields.get("world_size")) is not None:
-            fields["world_size"] = world_size
-        yield derive_record("rank_twice", first, fields)
+        twice = tuple(sorted(e.rank for e in records if e.rank is not None))
+        yield derive_record("rank_twice", records[0], twice=twice, world_size=records[0].fields.get("world_size"))
 
     def _add_rank(self, record: Record) -> None:
         if record.rank is None or len(self.ranks) >= MAX_RANKS:

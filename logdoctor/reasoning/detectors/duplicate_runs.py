@@ -15,8 +15,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from logdoctor.model import Record, Value
+from logdoctor.model import Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -62,10 +63,6 @@ class Detector(Struct):
         process_count = len(self.ranks) if self.ranks else max(self.repeats, self.longest_run)
         if self.first is None or process_count < (MIN_RANKS if self.ranks else MIN_REPEATS):
             return []
-        first = self.first
-        fields: dict[str, Value] = {"voices": process_count}
-        fields |= {name: first.fields[field_name] for name, field_name in _STEP_FIELDS if field_name in first.fields}
-        return [derive_record("told_alike", first, fields, level="info")]
-
-
-_STEP_FIELDS = (("unit", "unit"), ("step", "value"))
+        unit, step = self.first.fields.get("unit"), self.first.fields.get("value")
+        record = derive_record("told_alike", self.first, voices=process_count, unit=unit, step=step)
+        return [replace(record, level="info")]

@@ -46,5 +46,5 @@ class Detector(Struct):
             open_ports = [p for p in self.listens if p != port]
             if port not in self.listens and (open_ports or others):
                 listens = ", ".join(map(str, sorted({*open_ports, *others})))
-                yield derive_record("other_port", record, {"peer": f"{store}:{port}", "port": port, "listens": listens})
+                yield derive_record("other_port", record, peer=f"{store}:{port}", port=port, listens=listens)
                 return

@@ -21,10 +21,11 @@ from logdoctor.model import Record, Value
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import forget, split_odd
 from logdoctor.reasoning.job_state import JobState
 
 MISMATCH = "Detected mismatch between collectives"
-PAIR, MIN_RANKS = 2, 3
+PAIR = 2
 MAX_RANKS = 4096
 SEARCHED = 4000
 _FINGERPRINT = later(
@@ -44,16 +45,14 @@ class Call(Struct, frozen=True):
 class Detector(Struct):
     """Calls of each rank, by itself and by others."""
 
-    READS: ClassVar = ("starts again",)
-    PHRASES: ClassVar = (MISMATCH,)
+    READS: ClassVar = ("starts again", "failing", "tells size")
 
     own_calls: dict[int, Call] = field(default_factory=dict)
     reported_calls: dict[int, Call] = field(default_factory=dict)
 
     def observe(self, record: Record) -> None:
         if record.has("starts again"):
-            self.own_calls.clear()
-            self.reported_calls.clear()
+            forget(self)
         elif MISMATCH in record.text[:SEARCHED] and len(self.own_calls) + len(self.reported_calls) < MAX_RANKS:
             for place, match in enumerate(_FINGERPRINT.finditer(record.text[:SEARCHED])):
                 shape = f" of [{match['shape']}]" if match["shape"] else ""
@@ -63,24 +62,22 @@ class Detector(Struct):
 
     def derive(self, state: JobState) -> list[Record]:
         calls = {**self.reported_calls, **self.own_calls}
-        sides: dict[str, list[int]] = {}
-        for rank, call in sorted(calls.items()):
-            sides.setdefault(call.op, []).append(rank)
         if len(calls) == PAIR:
             first, second = sorted(calls)
             return _mismatch(calls, [second], [first, second], state)
-        if len(calls) < MIN_RANKS or len(sides) < 2:
-            return []
-        ordered = sorted(sides.values(), key=lambda side: (-len(side), side))
-        most, odd = ordered[0], sorted(rank for side in ordered[1:] for rank in side)
-        return _mismatch(calls, most, odd, state) if len(odd) < len(most) else []
+        most, odd = split_odd({rank: call.op for rank, call in calls.items()})
+        return _mismatch(calls, most, odd, state) if 0 < len(odd) < len(most) else []
 
 
 def _mismatch(calls: Mapping[int, Call], most: list[int], odd: list[int], state: JobState) -> list[Record]:
     odd_call, usual_call = calls[odd[0]], calls[most[0]]
-    fields: dict[str, Value] = {"op": usual_call.op, "other_op": odd_call.op, "ranks": tuple(odd), "odd": tuple(odd)}
-    if odd_call.seq is not None and odd_call.seq == usual_call.seq:
-        fields["seq"] = odd_call.seq
-    fields["odd_hosts"] = state.places.hosts_with(odd)
+    fields: dict[str, Value | None] = {
+        "op": usual_call.op,
+        "other_op": odd_call.op,
+        "ranks": tuple(sorted(odd)),
+        "odd": tuple(sorted(odd)),
+        "odd_hosts": state.places.hosts_with(odd),
+        "seq": odd_call.seq if odd_call.seq == usual_call.seq else None,
+    }
     records = [odd_call.record] if odd_call.record is usual_call.record else [odd_call.record, usual_call.record]
-    return [derive_record("collective_mismatch", record, fields) for record in records]
+    return [derive_record("collective_mismatch", record, **fields) for record in records]

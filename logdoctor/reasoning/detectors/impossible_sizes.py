@@ -7,12 +7,11 @@ Derived record (format ``ledger``, on each line that names such a size):
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record, Value
+from logdoctor.model import Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
@@ -26,17 +25,15 @@ TOO_LARGE = 1 << 45
 """32 TiB.  No host of a cluster has so much memory today."""
 OVERFLOW = 1 << 63
 SEARCHED = 2000
-
-
 MAX_FOUND = 64
 
 
 class Detector(Struct):
-    """First records that ask for an impossible size, with the fields to derive."""
+    """First records that are derived from lines with an impossible size."""
 
     READS: ClassVar = ("failing",)
 
-    found: list[tuple[Record, dict[str, Value | None]]] = field(default_factory=list)
+    found: list[Record] = field(default_factory=list)
 
     def observe(self, record: Record) -> None:
         if len(self.found) >= MAX_FOUND or not record.failing:
@@ -48,8 +45,8 @@ class Detector(Struct):
         size = float(match["number"]) * 1024 ** _FACTORS[unit]
         if size < 0 or size >= TOO_LARGE:
             why = "overflow" if size < 0 or size >= OVERFLOW else "too large"
-            self.found.append((record.without_lines(), {"wanted": f"{match['number']} {match['unit']}", "why": why}))
+            wanted = f"{match['number']} {match['unit']}"
+            self.found.append(derive_record("impossible_size", record, wanted=wanted, why=why))
 
-    def derive(self, _state: JobState) -> Iterator[Record]:
-        for record, fields in self.found:
-            yield derive_record("impossible_size", record, fields)
+    def derive(self, _state: JobState) -> list[Record]:
+        return self.found

@@ -16,15 +16,14 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from logdoctor.model import Record
-from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import forget, says_done
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 
 MAX_RANKS = 4096
 MIN_RANKS = 2
 PHASES = ("save", "eval", "data", "load", "compile")
-_OVER = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 
 
 class Detector(Struct):
@@ -39,16 +38,14 @@ class Detector(Struct):
     def observe(self, record: Record) -> None:
         rank = record.rank
         if record.has("starts again"):
-            self.steps.clear()
-            self.phases.clear()
-            self.waits.clear()
+            forget(self)
         elif rank is None or len(self.steps) >= MAX_RANKS:
             return
         elif record.has("works", "process"):
             self.steps[rank] = record
             self.phases.pop(rank, None)
         elif record.has("busy") and record.fields.get("phase") in PHASES:
-            if _OVER.search(record.text):
+            if says_done(record):
                 self.phases.pop(rank, None)
             else:
                 self.phases[rank] = record
@@ -65,10 +62,6 @@ class Detector(Struct):
         if rank in self.waits or rank not in self.steps or not printed_after(phase, self.steps[rank]):
             return
         if all(state.surely_after(record, phase) for record in waiting):
-            fields = {
-                "rank": rank,
-                "host": state.places.host_of(phase),
-                "phase": str(phase.fields["phase"]),
-                "work": phase.text.strip()[:120],
-            }
-            yield derive_record("lone_phase", phase, fields)
+            host, phase_name = state.places.host_of(phase), str(phase.fields["phase"])
+            work = phase.text.strip()[:120]
+            yield derive_record("lone_phase", phase, rank=rank, host=host, phase=phase_name, work=work)

@@ -16,10 +16,11 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record, Value
+from logdoctor.model import Record
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.derived import derive_of_other
+from logdoctor.reasoning.detectors import forget
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import starts_workers
 
@@ -33,8 +34,7 @@ _DEFAULT_GROUP = "keys: /default_pg/"
 class Detector(Struct):
     """Members that waited for the id."""
 
-    READS: ClassVar = ("starts", "starts again")
-    PHRASES: ClassVar = (PHRASE,)
+    READS: ClassVar = ("starts", "starts again", "failing", "tells size")
 
     waiting: dict[int, Record] = field(default_factory=dict)
     """Records by the number in the group."""
@@ -43,8 +43,7 @@ class Detector(Struct):
 
     def observe(self, record: Record) -> None:
         if starts_workers(record):
-            self.waiting.clear()
-            self.in_other_groups = self.in_default_group = False
+            forget(self)
         elif PHRASE in record.text[:SEARCHED] and (match := _WAITS.search(record.text[:SEARCHED])):
             if (member := number(match["member"])) is None:
                 return
@@ -58,5 +57,5 @@ class Detector(Struct):
         if not self.waiting or self.in_other_groups or not (same_rank or self.in_default_group):
             return []
         first = min((same_rank or self.waiting).values(), key=lambda e: e.order)
-        fields: dict[str, Value] = {"rank": 0, "waiting": tuple(sorted(self.waiting))}
-        return [derive_record("id_awaited", first, {**fields, "host": state.places.host_with(0)}, keep_source=False)]
+        waiting, host = tuple(sorted(self.waiting)), state.places.host_with(0)
+        return [derive_of_other("id_awaited", first, rank=0, host=host, waiting=waiting)]

@@ -9,13 +9,14 @@ The version line often has no host (``NCCL version 2.21.5+cuda12.4``). Then it b
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from typing import ClassVar
 
 from msgspec import Struct, field
 
 from logdoctor.model import Record
-from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.derived import derive_of_other
+from logdoctor.reasoning.detectors import split_odd
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 
@@ -44,22 +45,15 @@ class Detector(Struct):
         if record.tells("version") and len(records) < MAX_ENTRIES:
             records.setdefault(key, record)
 
-    def derive(self, _state: JobState) -> list[Record]:
+    def derive(self, _state: JobState) -> Iterator[Record]:
         by_host = dict(self.by_host)
         for file, record in self.by_file.items():
             if len(hosts := self.hosts.get(file, ())) == 1:
                 by_host.setdefault(min(hosts), record)
-        counts = Counter(str(record.fields.get("version")) for record in by_host.values())
-        if len(by_host) < MIN_HOSTS or len(counts) < 2:
-            return []
-        usual, count = counts.most_common(1)[0]
-        if 2 * count <= len(by_host):
-            return []
-        odd = ((host, record, str(record.fields.get("version"))) for host, record in by_host.items())
-        return [
-            derive_record(
-                "odd_version", record, {"host": host, "version": version, "others_version": usual}, keep_source=False
-            )
-            for host, record, version in odd
-            if version != usual
-        ]
+        versions = {host: str(record.fields.get("version")) for host, record in by_host.items()}
+        usual, odd = split_odd(versions)
+        if len(by_host) < MIN_HOSTS or len(usual) <= len(odd):
+            return
+        for host in odd:
+            version, others = versions[host], versions[usual[0]]
+            yield derive_of_other("odd_version", by_host[host], host=host, version=version, others_version=others)

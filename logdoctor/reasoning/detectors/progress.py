@@ -22,10 +22,11 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record, Value
+from logdoctor.model import Record
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import ranks_and_hosts, says_done
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import starts_workers
 from logdoctor.reasoning.lifecycle.clocks import printed_after
@@ -47,7 +48,6 @@ MAX_LINES_BETWEEN = 3
 ZONE_STEP = 900.0
 """Seconds. Clocks of different time zones differ by multiples of it."""
 ZONE_SLACK = 50.0
-_COMPLETED = later(r"(?i)\b(?:saved|successfully|finished|completed?|done|took)\b")
 _EPOCH = later(r"(?i)\bepoch\W{0,3}(\d{1,7})")
 _DIGITS = later(r"\d+")
 _LIMIT = later(r"(?i)time ?limit|TIMEOUT|walltime|RUNLIMIT|deadline")
@@ -165,23 +165,24 @@ class Detector(Struct):
         if not behind:
             return []
         slowest = min(behind, key=lambda p: (steps_by_process[p].place, steps_by_process[p].last.order))
-        ranks = sorted({rank for p in behind if (rank := state.places.rank_of(steps_by_process[p].last)) is not None})
         steps, ahead = steps_by_process[slowest], [c for p, c in steps_by_process.items() if p not in behind]
-        fields: dict[str, Value] = {
-            "late": tuple(ranks),
-            "late_hosts": tuple(sorted({h for p in behind if (h := state.places.host_of(steps_by_process[p].last))})),
-            "unit": series[0],
-            "step": steps.place[1],
-            "others_step": min(c.place for c in ahead)[1],
-            "behind": _intervals_behind(steps, min(c.place for c in ahead)),
-            "certain": "yes" if all(_log_continues(steps_by_process[p], ahead, state) for p in behind) else "no",
-        }
+        late = ranks_and_hosts("late", (steps_by_process[p].last for p in behind), state)
+        ranks, others_place = late["late"], min(c.place for c in ahead)
         phase = self._open_phase(slowest, steps)
-        if phase is not None:
-            fields |= {"phase": str(phase.fields.get("phase", "")), "work": phase.text.strip()[:120]}
-        if len(ranks) == 1:
-            fields["rank"] = ranks[0]
-        return [derive_record("stopped_first", phase or steps.last, fields)]
+        record = derive_record(
+            "stopped_first",
+            phase or steps.last,
+            **late,
+            rank=ranks[0] if isinstance(ranks, tuple) and len(ranks) == 1 else None,
+            unit=series[0],
+            step=steps.place[1],
+            others_step=others_place[1],
+            behind=_intervals_behind(steps, others_place),
+            certain="yes" if all(_log_continues(steps_by_process[p], ahead, state) for p in behind) else "no",
+            phase=str(phase.fields.get("phase", "")) if phase else None,
+            work=phase.text.strip()[:120] if phase else None,
+        )
+        return [record]
 
     def _behind(self, steps_by_process: Mapping[ProcessKey, RankSteps]) -> list[ProcessKey]:
         """Return the processes that stopped clearly before all others.
@@ -215,7 +216,7 @@ class Detector(Struct):
     def _open_phase(self, process: ProcessKey | None, steps: RankSteps) -> Record | None:
         """Return the unfinished phase that a process began after its last step."""
         phase = self.phases.get(process) if process is not None else None
-        if phase is None or not printed_after(phase, steps.last) or _COMPLETED.search(phase.text):
+        if phase is None or not printed_after(phase, steps.last) or says_done(phase):
             return None
         return phase
 
@@ -232,19 +233,19 @@ class Detector(Struct):
             last_step, last_sign, order, state
         ):
             return []
-        fields: dict[str, Value] = {
-            "idle_s": int(idle),
-            "idle": _duration(idle),
-            "unit": str(last_step.fields.get("unit", "")),
-            "by": "limit" if order is self.time_limit else "order",
-        }
-        if self.stacks is not None:
-            fields["looked"] = "yes"
-        if "value" in last_step.fields:
-            fields["step"] = last_step.fields["value"]
-        if self.last_phase is not None and not _COMPLETED.search(self.last_phase.text):
-            fields["phase"] = str(self.last_phase.fields.get("phase", ""))
-        return [derive_record("stood_still", order, fields)]
+        phase = self.last_phase
+        record = derive_record(
+            "stood_still",
+            order,
+            idle_s=int(idle),
+            idle=_duration(idle),
+            unit=str(last_step.fields.get("unit", "")),
+            step=last_step.fields.get("value"),
+            phase=str(phase.fields.get("phase", "")) if phase and not says_done(phase) else None,
+            looked="yes" if self.stacks is not None else None,
+            by="limit" if order is self.time_limit else "order",
+        )
+        return [record]
 
     def _bearable(self, last_step: Record, last_sign: Record, order: Record, state: JobState) -> float:
         """Return the seconds without progress that this job may need.

@@ -17,10 +17,11 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record, Value
-from logdoctor.model.numbers import number, number_fields
+from logdoctor.model import Record
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import forget
 from logdoctor.reasoning.job_state import JobState
 
 MIN_ATTEMPTS, MIN_LINES, MIN_TIMEOUT_LINES = 10, 3, 2
@@ -46,8 +47,7 @@ class Detector(Struct):
 
     def observe(self, record: Record) -> None:
         if record.has("starts again"):
-            self.last.clear()
-            self.lines.clear()
+            forget(self)
         elif record.has("comes up"):
             if record.fields.get("phase") == "COMPLETE":
                 self.last.pop(_process(record), None)
@@ -64,13 +64,14 @@ class Detector(Struct):
             timed_out = "Connection timed out" in record.text[:SEARCHED]
             if attempt < (MIN_ATTEMPTS if count else MIN_TIMEOUT_LINES if timed_out else MIN_LINES):
                 continue
-            fields: dict[str, Value] = {
-                name: record.fields[name] for name in ("peer", "error") if name in record.fields
-            }
-            fields["attempt"] = attempt
-            if count:
-                fields |= number_fields({"attempts": count["attempts"]})
-            yield derive_record("still_trying", record, fields)
+            yield derive_record(
+                "still_trying",
+                record,
+                peer=record.fields.get("peer"),
+                error=record.fields.get("error"),
+                attempt=attempt,
+                attempts=number(count["attempts"]) if count else None,
+            )
 
 
 def _process(record: Record) -> Process:

@@ -15,8 +15,8 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record, Value
-from logdoctor.reasoning.derived import derive_record
+from logdoctor.model import Record
+from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 
@@ -48,11 +48,12 @@ class Detector(Struct):
             if len(ranks) < 2 or group in self.complete:
                 continue
             known = {state.places.rank_of(record) for record in ranks.values()} - {None}
-            fields: dict[str, Value] = {
-                "group_ranks": ", ".join(map(str, sorted(ranks))),
-                "host": host,
-                "bus_id": bus,
-                "ranks": tuple(sorted(r for r in known if r is not None)) if len(known) == len(ranks) else (),
-            }
-            yield derive_record("shared_gpu", [*ranks.values()][-1], fields, keep_source=False)
+            yield derive_of_other(
+                "shared_gpu",
+                [*ranks.values()][-1],
+                group_ranks=", ".join(map(str, sorted(ranks))),
+                host=host,
+                bus_id=bus,
+                ranks=tuple(sorted(r for r in known if r is not None)) if len(known) == len(ranks) else (),
+            )
             return

@@ -15,15 +15,17 @@ and without the C library's waiting calls elsewhere.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from typing import ClassVar
 
-import regex
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Line, Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import ranks_and_hosts
 from logdoctor.reasoning.job_state import JobState
 
 SIGABRT = 6
@@ -154,7 +156,7 @@ def position_of(record: Record) -> Position | None:
     if not frames or _HELPER_PROCESS.search(" > ".join(frames)):
         return None
     for activity, pattern in (("comm", _COMM), ("gpu", _GPU)):
-        place = _find_first(pattern, frames)
+        place = next((i for i, name in enumerate(frames) if pattern.search(name)), None)
         if place is not None:
             return Position(record, tuple(frames[: place + 1]), frames[place], activity)
     while frames and _WAITING_CALL.search(frames[-1]):
@@ -162,17 +164,10 @@ def position_of(record: Record) -> Position | None:
     return Position(record, tuple(frames), frames[-1], _activity(frames)) if frames else None
 
 
-def _find_first(pattern: regex.Pattern[str], frames: list[str]) -> int | None:
-    return next((i for i, name in enumerate(frames) if pattern.search(name)), None)
-
-
 def _activity(frames: list[str]) -> str:
     """Return the activity of the innermost frames, else ``work``."""
-    for name in reversed(frames):
-        kind = next((kind for kind, pattern in _ACTIVITIES if pattern.search(name)), "")
-        if kind:
-            return kind
-    return "work"
+    kinds = (kind for name in reversed(frames) for kind, pattern in _ACTIVITIES if pattern.search(name))
+    return next(kinds, "work")
 
 
 def _split_odd(positions: list[Position]) -> tuple[list[Position], list[Position]]:
@@ -185,11 +180,8 @@ def _split_odd(positions: list[Position]) -> tuple[list[Position], list[Position
     working = [p for p in positions if p.activity not in ("comm", "gpu")]
     if working:
         return (working, waiting) if len(working) <= few else ([], [])
-    groups: dict[tuple[str, ...], list[Position]] = {}
-    for position in waiting:
-        groups.setdefault(position.stack, []).append(position)
-    largest = max(groups.values(), key=len)
-    odd = [p for p in waiting if p.stack != largest[0].stack]
+    usual = Counter(p.stack for p in waiting).most_common(1)[0][0]
+    largest, odd = [p for p in waiting if p.stack == usual], [p for p in waiting if p.stack != usual]
     if not odd:
         return [], largest
     if len(odd) > 1 or largest[0].activity != "comm" or any(PAIRWISE.search(p.call) for p in (*odd, *largest)):
@@ -213,24 +205,17 @@ def _odd_records(odd: list[Position], others: list[Position], state: JobState) -
         "others_function": other_call,
         "others_at": other.activity,
         "others": len(others),
-        "odd": tuple(sorted({r for s in odd if (r := state.places.rank_of(s.record)) is not None})[:MAX_LISTED]),
-        "odd_hosts": _sorted(state.places.host_of(s.record) for s in odd),
+        **ranks_and_hosts("odd", (s.record for s in odd), state),
         "odd_pids": tuple(sorted({p for s in odd if (p := s.record.pid) is not None})[:MAX_LISTED]),
     }
     alike = [s for s in others if s.stack == other.stack]
     compared = next((s for s in alike if s.record.order > first.record.order), alike[0])
     kind = "odd_stack" if compared.record.order > first.record.order else "others_stack"
-    return [_derive("odd_stack", first, fields), _derive(kind, compared, fields)]
-
-
-def _sorted(names: object) -> tuple[str, ...]:
-    return tuple(sorted({str(n) for n in names if n})[:MAX_LISTED])  # type: ignore[attr-defined]
+    return [_derive("odd_stack", first, **fields), _derive(kind, compared, **fields)]
 
 
 def _commonest(positions: Collection[Position]) -> Position:
-    counts: dict[tuple[str, ...], int] = {}
-    for position in positions:
-        counts[position.stack] = counts.get(position.stack, 0) + 1
+    counts = Counter(position.stack for position in positions)
     return max(positions, key=lambda p: (counts[p.stack], -p.record.order))
 
 
@@ -242,11 +227,11 @@ def _name_difference(a: Position, b: Position) -> tuple[str, str]:
 
 def _same_record(positions: list[Position]) -> Record:
     first = positions[0]
-    return _derive("same_stack", first, {"at": first.activity, "function": first.call, "count": len(positions)})
+    return _derive("same_stack", first, at=first.activity, function=first.call, count=len(positions))
 
 
-def _derive(kind: str, position: Position, fields: dict[str, Value]) -> Record:
-    return derive_record(kind, position.record, fields, line=_line(position))
+def _derive(kind: str, position: Position, /, **fields: Value) -> Record:
+    return replace(derive_record(kind, position.record, **fields), line=_line(position))
 
 
 def _line(position: Position) -> Line:

@@ -42,5 +42,5 @@ class Detector(Struct):
         ranks = tuple(r for r in missing if isinstance(r, int)) if isinstance(missing, tuple) else ()
         work = str(self.last.fields.get("stalled_ops", "")).partition(",")[0]
         if len(ranks) > 1 and isinstance(sides, int) and sides > 1:
-            return [derive_record("collective_mismatch", self.last, {"op": work, "ranks": ranks})]
-        return [derive_record("stalled", self.last, {"late": ranks, "work": f"{work or 'a tensor'} not submitted"})]
+            return [derive_record("collective_mismatch", self.last, op=work, ranks=ranks)]
+        return [derive_record("stalled", self.last, late=ranks, work=f"{work or 'a tensor'} not submitted")]

@@ -53,13 +53,9 @@ class Detector(Struct):
             if not own or not _network(peer) or any(_network(a) in ("", _network(peer)) for a in own):
                 continue
             address, interface = next(iter(own.items()))
-            fields = {
-                "host": host,
-                "own": f"{interface}:{address}" if interface else address,
-                "peer": peer,
-                "peer_host": state.addresses.host_at(peer),
-            }
-            yield derive_record("other_subnet", record, fields)
+            own_address = f"{interface}:{address}" if interface else address
+            peer_host = state.addresses.host_at(peer)
+            yield derive_record("other_subnet", record, host=host, own=own_address, peer=peer, peer_host=peer_host)
             return
 
 

@@ -16,9 +16,10 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from logdoctor.model import Record, Value
+from logdoctor.model import Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.detectors import forget
 from logdoctor.reasoning.job_state import JobState
 
 KINDS = ("program.roll_call", "lightning.rank")
@@ -36,7 +37,7 @@ class Detector(Struct):
 
     def observe(self, record: Record) -> None:
         if record.has("starts again"):
-            self.calls.clear()
+            forget(self)
         if record.kind not in KINDS:
             return
         size, rank = record.fields.get("nranks", record.fields.get("world_size")), record.rank
@@ -54,6 +55,5 @@ class Detector(Struct):
             (usual, _), (odd, _) = sizes.most_common()
             first = next(record for (_, size), record in calls.items() if size == odd)
             ranks = tuple(sorted(rank for rank, size in calls if size == odd))
-            fields: dict[str, Value] = {"size": odd, "others_size": usual, "odd": ranks}
-            yield derive_record("totals_differ", first, fields)
+            yield derive_record("totals_differ", first, size=odd, others_size=usual, odd=ranks)
             return

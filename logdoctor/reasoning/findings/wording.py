@@ -225,8 +225,8 @@ def _cut_middle(text: str, longest: int) -> str:
     if " " in text:
         room = longest - 3
         head = text[: room * 2 // 3].rpartition(" ")[0] or text[: room * 2 // 3]
-        tail = text[-(room - len(head)) :].partition(" ")[2]
-        return f"{head} … {tail}".rstrip()
+        tail = text[-(room - len(head)) :]
+        return f"{head} … {tail.partition(' ')[2] or tail}"  # a path longer than the room keeps its end
     end = (longest - 1) // 2
     return f"{text[: longest - 1 - end].rstrip()}…{text[-end:].lstrip()}"
 

@@ -214,17 +214,12 @@ class Places:
             self._ranks_by_pid.setdefault(pid, set()).add(rank)
 
     def _read_slurm_tasks(self, record: Record) -> None:
-        """Read the host of the tasks that Slurm lists.
-
-        A task is a rank unless it is an agent of torchrun, which starts several ranks.
-        """
-        ranks, host = record.fields.get("ranks"), short_host(record.host or "")
-        if host and len(self.hosts) < MAX_HOSTS:
-            self.hosts.setdefault(host)
-        if host and isinstance(ranks, tuple) and not self._has_agents:
-            for rank in ranks:
-                if isinstance(rank, int):
-                    self._set_host(rank, host)
+        """Read the host of the tasks that Slurm lists."""
+        if host := short_host(record.host or ""):
+            if len(self.hosts) < MAX_HOSTS:
+                self.hosts.setdefault(host)
+            for rank in self.task_ranks(record):
+                self._set_host(rank, host)
 
     def _read_elastic_workers(self, record: Record) -> None:
         """Read the ranks that an agent of torchrun lists, or their number."""
@@ -276,9 +271,19 @@ class Places:
         if record.format == "kernel" and isinstance(bus := record.fields.get("bus_id"), str):
             ranks = self.communicators.ranks_on_gpu(short_host(record.host or ""), bus, self._rank_of_member)
             return ranks.pop() if len(ranks) == 1 else None
-        if record.tells("tasks") and not self._has_agents:
-            return _only_rank(record.fields.get("ranks"))
+        if tasks := self.task_ranks(record):
+            return tasks[0] if len(tasks) == 1 else None
         return self._rank_from_tag(record)
+
+    def task_ranks(self, record: Record) -> tuple[int, ...]:
+        """Return the ranks that Slurm lists.
+
+        A task is a rank unless it is an agent of torchrun, which starts several ranks.
+        """
+        listed = record.fields.get("ranks")
+        if not record.tells("tasks") or self._has_agents or not isinstance(listed, tuple):
+            return ()
+        return tuple(rank for rank in listed if isinstance(rank, int))
 
     def ranks_of(self, record: Record) -> tuple[int, ...]:
         """Return the ranks that ``record`` is about.
@@ -287,10 +292,9 @@ class Places:
         empty.
         """
         rank = self.rank_of(record)
-        if rank is not None or not record.tells("tasks") or self._has_agents:
-            return () if rank is None else (rank,)
-        listed = record.fields.get("ranks")
-        ranks = tuple(r for r in listed if isinstance(r, int)) if isinstance(listed, tuple) else ()
+        if rank is not None:
+            return (rank,)
+        ranks = self.task_ranks(record)
         is_part = len(ranks) <= max(ranks, default=0) or len(ranks) < (self.expected or 0)
         return ranks if is_part else ()
 
@@ -416,11 +420,6 @@ def _neighbours_are_elsewhere(hosts: set[str], first: int, seats: Mapping[int, S
     """
     around = (*range(first - size, first), *range(first + size, first + 2 * size))
     return not any(rank in seats and seats[rank].host in hosts for rank in around)
-
-
-def _only_rank(ranks: Value | None) -> int | None:
-    """Return the rank of the only task that Slurm lists."""
-    return ranks[0] if isinstance(ranks, tuple) and len(ranks) == 1 and isinstance(ranks[0], int) else None
 
 
 def _rank_in_default_group(record: Record) -> int | None:

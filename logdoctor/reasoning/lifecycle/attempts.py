@@ -32,7 +32,7 @@ from collections.abc import Iterable, Sequence
 from logdoctor.model import Record
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.lifecycle.spans import MAX_SPANS, Span, Track, may_end_a_run
+from logdoctor.reasoning.lifecycle.spans import MAX_SPANS, Span, Track, is_launch, may_end_a_run
 
 MAX_FILES = 4096
 WORK = frozenset({"load", "resume", "data"})
@@ -149,7 +149,7 @@ class Attempts:
         Return None for a record of the machine or the cluster, or if the logs do not tell. A file with several runs
         decides by position, an ``attempt_<n>`` folder by its number, any other file by time.
         """
-        if not runs or record.format.partition("_")[0] in OUTSIDE:
+        if not runs or is_of_machine(record):
             return None
         own = self.tracks.get(record.line.file)
         if own is not None and len(own_runs := own.runs()) > 1:
@@ -172,9 +172,9 @@ class Attempts:
         return [record for number, record in numbered if number in (None, last)]
 
 
-def is_launch(record: Record) -> bool:
-    """Return whether the record is printed once, at the start of a job."""
-    return record.has("starts", "job") or record.has("starts", "program")
+def is_of_machine(record: Record) -> bool:
+    """Return whether the record is of the machine or the cluster."""
+    return record.format.partition("_")[0] in OUTSIDE
 
 
 def starts_workers(record: Record) -> bool:

@@ -34,10 +34,10 @@ A_YEAR = 366 * 86400.0
 def elapsed(earlier: Record, later: Record) -> float | None:
     """Return the seconds between two records.
 
-    Return None if a stamp is missing. If only one stamp has a year, the other gets the same year.
+    Return None if a stamp is missing. If only one stamp has a year, the other gets the nearest year.
     """
     first, last = moment(earlier), moment(later)
-    return None if first is None or last is None else _as_of(last, first) - _as_of(first, last)
+    return None if first is None or last is None else nearest_year(last, first) - nearest_year(first, last)
 
 
 def printed_after(later: Record, earlier: Record) -> bool:
@@ -60,7 +60,7 @@ def after(earlier: Record) -> Callable[[Record], bool]:
         if later.line.file == file:
             return later.order > order and later.line.number >= number
         last = moment(later) if first is not None else None
-        return last is not None and first is not None and _as_of(last, first) > _as_of(first, last)
+        return last is not None and first is not None and nearest_year(last, first) > nearest_year(first, last)
 
     return came_after
 
@@ -83,15 +83,18 @@ def moment(record: Record) -> float | None:
         return None
 
 
-def _as_of(moment: float, other: float) -> float:
-    """Move a stamp without a year into the year of ``other``."""
+def nearest_year(moment: float, other: float) -> float:
+    """Move a stamp without a year into the year in which it is nearest to ``other``."""
     if not 0 <= moment < A_YEAR <= other:
         return moment
     try:
         year = datetime.fromtimestamp(other, timezone.utc).year
+        parts = datetime.fromtimestamp(moment, timezone.utc)
+        days = 28 if (parts.month, parts.day) == (2, 29) else parts.day
+        years = (parts.replace(year=y, day=days).timestamp() for y in (year - 1, year, year + 1))
+        return min(years, key=lambda t: abs(t - other))
     except (ValueError, OverflowError, OSError):  # a stamp far beyond the calendar
         return moment
-    return datetime.fromtimestamp(moment, timezone.utc).replace(year=year).timestamp()
 
 
 class Clocks:
@@ -144,7 +147,7 @@ class Clocks:
         reference = min(counts, key=lambda host: (-counts[host], host))
         for host in sorted(counts.keys() - {reference}):
             pairs = [(t[host], t[reference]) for t in shared if host in t and reference in t]
-            apart = [_as_of(time, base) - _as_of(base, time) for time, base in pairs]
+            apart = [nearest_year(time, base) - nearest_year(base, time) for time, base in pairs]
             if len(apart) < FEWEST_SHARED:
                 continue
             ahead = middle(apart)

@@ -1,7 +1,7 @@
 """Lives of the processes, of the program and of the job.
 
 A process is a rank, else a host and pid, else a file.  The program is all its processes together.  The job is the
-program as the batch system sees it.  Memory is bounded: of each life its first and last record, a few ends and its
+program as the batch system sees it.  Memory is bounded: of each life its last record, a few ends and its
 last steps are kept.
 """
 
@@ -17,14 +17,13 @@ from msgspec import Struct, field
 
 from logdoctor.model import LifecycleSign, Mark, Record
 from logdoctor.reasoning.identity.places import Places
-from logdoctor.reasoning.lifecycle.attempts import OUTSIDE, Attempts
+from logdoctor.reasoning.lifecycle.attempts import Attempts, is_of_machine
+from logdoctor.reasoning.lifecycle.caught_exceptions import CaughtExceptions
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, Clocks, after, elapsed, middle
 from logdoctor.reasoning.lifecycle.launchers import NamedEnds, names_an_end
-from logdoctor.reasoning.lifecycle.recovery import CaughtExceptions, RollCall
 from logdoctor.reasoning.lifecycle.spans import advances
 from logdoctor.reasoning.lifecycle.step_counters import Counters
 
-Course = Literal["ended well", "was ended", "failed", "cut", "fell silent", "not heard"]
 Key = int | tuple[str, int] | str
 """Rank, host and pid, or file."""
 
@@ -34,10 +33,8 @@ MAX_FILES = 4096
 MAX_STEPS, MAX_OLDER_STEPS, MAX_ENDS = 64, 64, 8
 ENOUGH_STEPS = 3
 """Number of steps after a failure that show that it was survived."""
-SILENT_SECONDS, SILENT_STEPS = 60.0, 5
-"""A process fell silent if others worked on for so long, and for so many of its steps."""
 MAX_GOOD_ENDS = 64
-STARTS: tuple[Mark, ...] = ("starts", "starts again", "comes up")
+SIGNS_OF_LIFE: tuple[Mark, ...] = ("starts", "starts again", "comes up", "works")
 SIGNALS = range(1, 65)
 SIGKILL = 9
 ORDERS = frozenset({2, 9, 14, 15})
@@ -77,10 +74,6 @@ class Work(Struct):
         first = self.latest[0].order if self.latest else sys.maxsize
         yield from (record for record in reversed(self.older) if record.order < first)
 
-    def last(self, wanted: Callable[[Record], bool]) -> Record | None:
-        """Return the latest kept record that passes ``wanted``."""
-        return next((record for record in self.newest_first() if wanted(record)), None)
-
     def after(self, alarm: Record, counts: Callable[[Record], bool]) -> Iterator[Record]:
         """Yield the steps after ``alarm`` that pass ``counts``, the latest first.
 
@@ -97,9 +90,8 @@ class Work(Struct):
 class Lifecycle(Struct):
     """Life of one process, of the program or of the job."""
 
-    first: Record | None = None
     last: Record | None = None
-    """First and last record that it printed."""
+    """Last record that it printed."""
     alarm: Record | None = None
     """First failing record of this attempt."""
     work: Work = field(default_factory=Work)
@@ -109,12 +101,6 @@ class Lifecycle(Struct):
     """Orders to end it."""
     well: Record | None = None
     """Last report that it ended well."""
-    begun: int = 0
-    """`Record.order` from which on the last attempt or job of the log counts."""
-
-    def hear(self, record: Record) -> None:
-        self.last = record.without_lines()
-        self.first = self.first or self.last
 
     def add_end(self, record: Record, mark: str) -> None:
         if mark == "ends well" or (mark == "fails" and record.fields.get("exit_code") == 0):
@@ -124,39 +110,23 @@ class Lifecycle(Struct):
         if len(reports) < MAX_ENDS:
             reports.append(record.without_lines())
 
-    def begin_attempt(self, order: int) -> None:
+    def begin_attempt(self) -> None:
         """Forget how the attempt before was ended, because another attempt or job begins."""
-        self.begun = order
         self.work.begin_attempt()
         self.alarm = None
         self.ends.clear()
         self.orders.clear()
 
-    def course(self, job: Lifecycle) -> Course:
-        """Return how this life went."""
-        if self.last is None and not self.ends and not self.well:
-            return "not heard"
-        if failure := next((end for end in self.ends if not self._went_on_after(end)), None):
-            ordered = any(_is_older(order, failure) for order in (*self.orders, *job.orders))
-            return "was ended" if ordered and signal_of(failure) in ORDERS else "failed"
-        if self.well is not None and self.well.order >= self.begun:
-            return "ended well"
-        if self.orders or job.orders:
-            return "was ended"
-        if self.last is not None and self._fell_silent(job):
-            return "fell silent"
-        return "cut"
+    def failed(self) -> bool:
+        """Return whether it ended by a failure, not by an order, and did not go on after that."""
+        failure = next((end for end in self.ends if not self._went_on_after(end)), None)
+        if failure is None:
+            return False
+        was_ordered = any(_is_older(order, failure) for order in self.orders)
+        return not (was_ordered and signal_of(failure) in ORDERS)
 
     def _went_on_after(self, end: Record) -> bool:
         return sum(1 for _ in self.work.after(end, lambda _: True)) >= ENOUGH_STEPS
-
-    def _fell_silent(self, job: Lifecycle) -> bool:
-        """Return whether the others worked on for long while this process was silent."""
-        latest = job.work.latest[-1] if job.work.latest else None
-        silence = elapsed(self.last, latest) if self.last and latest else None
-        return silence is not None and silence > max(
-            SILENT_SECONDS, SILENT_STEPS * (usual_gap(self.work.latest) or 0.0)
-        )
 
 
 class Lives:
@@ -168,7 +138,6 @@ class Lives:
         self.places, self.attempts, self.clocks = places, attempts, clocks
         self.processes: dict[Key, Lifecycle] = {}
         self.named_ends = NamedEnds(attempts)
-        self._ranked_works: dict[int, Work] = {}
         self.unranked_works: list[Work] = []
         """Steps of processes whose lines name no rank."""
         self.program, self.job = Lifecycle(), Lifecycle()
@@ -184,32 +153,30 @@ class Lives:
         self.kinds: set[str] = set()
         self._files_of: dict[Literal["machine", "program"], set[str]] = {"machine": set(), "program": set()}
         """Files that hold records of machine or cluster, or of programs."""
-        self.started = False
-        """True after a record that only a start prints."""
+        self.seen = False
+        """True after a record that only a start or work prints."""
         self.times: dict[bool, tuple[float, float]] = {}
         """Earliest and latest time, keyed by whether the time stamps have a year."""
         self.first_step: Record | None = None
         self.final_step: Record | None = None
         """Last step of all, if its number is the total.  Bars do not count, because any loop may draw one."""
-        self.result: Record | None = None
-        """Final result of the program, if no process had ended before."""
+        self.greetings: dict[Hashable, Record] = {}
+        """Last greeting of each rank, such as ``Hello from rank 3 of 8``."""
         self.activity: dict[str, Record] = {}
         """Last step or phase in each file before a process there waited in vain."""
         self._waiting: set[str] = set()
-        self.roll_call = RollCall()
         self.caught = CaughtExceptions()
         self.line_counts: Mapping[str, int] = {}
         """Lines of each file, set after the whole log was read."""
         self._calm: dict[str, int] = {}
         """Last `Record.order` of a rank's line in each file, without failures."""
-        self._any_ended = False
         self._spans = 0
         self._others = Lifecycle()
         """Life of all processes beyond `MAX_LIVES`, which nobody asks for."""
 
     def observe(self, record: Record) -> None:
         if self.attempts.spans > self._spans:
-            self._begin_attempt(record)
+            self._begin_attempt()
         self.records += 1
         self.formats.add(record.format)
         self.kinds.add(record.kind)
@@ -220,7 +187,7 @@ class Lives:
             self._read_time(record, record.time)
         source = record.source
         speaker = self._life(_key(source.rank, source.host, source.pid, record.line.file))
-        speaker.hear(record)
+        speaker.last = record.without_lines()
         life = self._life(key_of(record)) if record.signs else speaker
         for sign in record.signs:
             self._read_sign(sign, record, life)
@@ -231,16 +198,14 @@ class Lives:
                 self._waiting.add(record.line.file)
             speaker.alarm = speaker.alarm or record.without_lines()
             self.caught.add(record)
-            self.roll_call.spoil()
         elif record.source.rank is not None and (record.line.file in self._calm or len(self._calm) < MAX_FILES):
             # a failure does not count, because ``srun -l`` puts a rank in front of a shell's complaint too
             self._calm[record.line.file] = record.order
 
     def _note_file(self, record: Record) -> None:
-        family = record.format.partition("_")[0]
-        outside = family in OUTSIDE
-        files = self._files_of["machine" if outside else "program"]
-        if (outside or family not in PLAIN) and len(files) < MAX_FILES:
+        family = record.format
+        files = self._files_of["machine" if is_of_machine(record) else "program"]
+        if family not in PLAIN and len(files) < MAX_FILES:
             files.add(record.line.file)
 
     def _read_time(self, record: Record, time: float) -> None:
@@ -248,7 +213,7 @@ class Lives:
 
         Records of machine and cluster may lie long before or after it, so they do not count.
         """
-        if 0 < time < CALENDAR_END and record.format.partition("_")[0] not in OUTSIDE:
+        if 0 < time < CALENDAR_END and not is_of_machine(record):
             first, last = self.times.get(time >= A_YEAR, (time, time))
             self.times[time >= A_YEAR] = min(first, time), max(last, time)
 
@@ -262,7 +227,7 @@ class Lives:
 
     def _read_sign(self, sign: LifecycleSign, record: Record, life: Lifecycle) -> None:
         mark, of = sign.mark, sign.of
-        self.started = self.started or mark in STARTS
+        self.seen = self.seen or mark in SIGNS_OF_LIFE
         if mark in ("works", "busy"):
             file = record.line.file
             if file not in self._waiting and (file in self.activity or len(self.activity) < MAX_FILES):
@@ -271,64 +236,54 @@ class Lives:
             self._waiting.add(record.line.file)
         elif mark == "starts again" or (mark in ("starts", "comes up") and record.line.file in self._waiting):
             self._waiting.clear()
-        if sign.last or "first end" in sign.tells or (of == "named" and mark in ("fails", "is ended")):
-            self._any_ended = True  # results after that come from another program
-        if mark == "works":
-            self._read_work(of, record, life)
+        if mark == "works" and of == "process":
+            self._read_work(record, life)
+        elif mark == "works" and of == "group" and len(self.greetings) < MAX_LIVES:
+            self.greetings[record.fields.get("value")] = record
         elif mark == "closes":
             self._read_closing(of, record)
-        elif mark == "starts" and of == "program":
-            self.roll_call.begin(record)
         elif mark in ("ends well", "is ended", "fails", "gives up") and not is_place(record):
             subject = {"job": self.job, "program": self.program, "host": self.program}.get(of, life)
             subject.add_end(record, mark)
             if of == "job" and sign.late and mark != "ends well":
                 self.job_failed = record
 
-    def _read_work(self, of: str, record: Record, life: Lifecycle) -> None:
-        if of == "process":
-            if not life.work.count:
-                self._add_work(key_of(record), life)
-            life.work.add(record)
-            self.job.work.add(record)
-            self.first_step = self.first_step or record
-            self.final_step = record if is_final(record) else None
-            self.closings.clear()
-            self.counters.observe(record)
-        elif of == "program":
-            self.result = None if self._any_ended else record
-        else:
-            self.roll_call.add(record, over=self._any_ended)
+    def _read_work(self, record: Record, life: Lifecycle) -> None:
+        if not life.work.count and life is not self._others and not isinstance(key_of(record), int):
+            self.unranked_works.append(life.work)
+        life.work.add(record)
+        self.job.work.add(record)
+        self.first_step = self.first_step or record
+        self.final_step = record if is_final(record) else None
+        self.closings.clear()
+        self.counters.observe(record)
 
     def _read_closing(self, of: str, record: Record) -> None:
-        closed = self.closings.setdefault(record.kind, {})
-        if len(closed) < MAX_LIVES:
-            closed[None if of == "program" else (key_of(record), record.fields.get("group_rank"))] = record
+        closed, key = self.closings.setdefault(record.kind, {}), key_of(record)
+        if len(closed) < MAX_LIVES:  # a line of no process speaks for the program
+            of_program = of == "program" or isinstance(key, str)
+            closed[None if of_program else (key, record.fields.get("group_rank"))] = record
 
-    def _add_work(self, key: Key, life: Lifecycle) -> None:
-        if life is self._others:
-            return
-        if isinstance(key, int):
-            self._ranked_works[key] = life.work
-        else:
-            self.unranked_works.append(life.work)
-
-    def _begin_attempt(self, start: Record) -> None:
+    def _begin_attempt(self) -> None:
         self._spans = self.attempts.spans
         self.counters.begin_attempt()
         self.closings.clear()
         for life in (*self.processes.values(), self.program, self.job):
-            life.begin_attempt(start.order)
+            life.begin_attempt()
 
     # ── queries ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def works(self, rank: int | None) -> Iterator[Work]:
         """Yield the steps that may be of ``rank``, or those of all processes."""
         if rank is None:
-            yield from self._ranked_works.values()
-        elif rank in self._ranked_works:
-            yield self._ranked_works[rank]
+            yield from self.ranked_works().values()
+        elif rank in self.processes:
+            yield self.processes[rank].work
         yield from self.unranked_works
+
+    def ranked_works(self) -> dict[int, Work]:
+        """Return the steps of each rank that made some."""
+        return {key: life.work for key, life in self.processes.items() if isinstance(key, int) and life.work.count}
 
     def is_machine_log(self, file: str) -> bool:
         """Return whether a file holds records of machine or cluster only."""
@@ -343,7 +298,7 @@ class Lives:
     def any_failed(self) -> bool:
         """Return whether a process, the program or the job failed or was ended in this attempt."""
         lives = (*self.processes.values(), self.program, self.job)
-        return bool(self.job.orders) or any(life.course(self.job) == "failed" for life in lives)
+        return bool(self.job.orders) or any(life.failed() for life in lives)
 
     def with_alarm(self) -> set[Key]:
         """Return the processes that printed a failure."""

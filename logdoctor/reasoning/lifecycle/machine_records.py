@@ -13,7 +13,6 @@ Times since boot, and times where the job prints none, decide nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timezone
 
 from msgspec import Struct
 
@@ -23,8 +22,8 @@ from logdoctor.pack.regexes import later
 from logdoctor.reasoning.identity.addresses import is_address, short_host
 from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import MAX_FILES, OUTSIDE
-from logdoctor.reasoning.lifecycle.clocks import A_YEAR
+from logdoctor.reasoning.lifecycle.attempts import MAX_FILES, is_of_machine
+from logdoctor.reasoning.lifecycle.clocks import A_YEAR, nearest_year
 
 MAX_HELD = 16384
 """Records that wait. If there are more, they are judged by what is known so far."""
@@ -113,7 +112,7 @@ class MachineRecords:
 
 
 def _is_of_machine(record: Record) -> bool:
-    return record.format.partition("_")[0] in OUTSIDE or (record.source.logger or "").startswith(_DAEMONS)
+    return is_of_machine(record) or (record.source.logger or "").startswith(_DAEMONS)
 
 
 class _Scope:
@@ -133,7 +132,7 @@ class _Scope:
         """
         if record.time is None or self._first_failure is None:
             return 0.0
-        apart = self._first_failure - _nearest_year(record.time, self._first_failure)
+        apart = self._first_failure - nearest_year(record.time, self._first_failure)
         zone = round(apart / ZONE_STEP) * ZONE_STEP
         return zone if abs(zone) <= LARGEST_ZONE and abs(apart - zone) <= ZONE_JITTER else 0.0
 
@@ -172,24 +171,10 @@ def _apart(time: float, first: float, last: float) -> float:
     """Return the seconds from the job to ``time``: 0 during the job, negative before it."""
     if (time < A_YEAR) != (first < A_YEAR):
         if time < A_YEAR:
-            time = _nearest_year(time, first)
+            time = nearest_year(time, first)
         else:
-            first, last = _nearest_year(first, time), _nearest_year(last, time)
+            first, last = nearest_year(first, time), nearest_year(last, time)
     return min(time - first, 0.0) or max(time - last, 0.0)
-
-
-def _nearest_year(moment: float, other: float) -> float:
-    """Move a stamp without a year into the year in which it is nearest to ``other``."""
-    if not 0 <= moment < A_YEAR <= other:
-        return moment
-    try:
-        year = datetime.fromtimestamp(other, timezone.utc).year
-        parts = datetime.fromtimestamp(moment, timezone.utc)
-        days = 28 if (parts.month, parts.day) == (2, 29) else parts.day
-        years = (parts.replace(year=y, day=days).timestamp() for y in (year - 1, year, year + 1))
-        return min(years, key=lambda t: abs(t - other))
-    except (ValueError, OverflowError, OSError):  # a stamp far beyond the calendar
-        return moment
 
 
 def _round_down(seconds: float) -> str:

@@ -105,19 +105,24 @@ def _clearly_after(later_record: Record, earlier: Record, lives: Lives) -> bool:
 
 
 def _ended_well(alarm: Record, lives: Lives, run: Run) -> Refutation | None:
-    """Return the good end of the job or of ``run`` after an alarm.
-
-    A final result, and a roll call of all ranks, refute only what is not fatal, because they do not show that the
-    process itself survived.
-    """
-    done, calm = lives.program.well, alarm.level != "fatal"
+    """Return the good end of the job or of ``run`` after an alarm."""
+    done = lives.program.well
     if done is not None and printed_after(done, alarm) and (run is None or run(done)):
         return Refutation(done, "ended well")
-    if lives.result is not None and calm and printed_after(lives.result, alarm):
-        return Refutation(lives.result, "ended well")
-    if lives.roll_call.complete is not None and calm and lives.roll_call.ends_after(alarm):
-        return Refutation(lives.roll_call.complete, "ended well")
-    return _ended_well_by_report(alarm, lives, run)
+    return _all_greeted(alarm, lives) or _ended_well_by_report(alarm, lives, run)
+
+
+def _all_greeted(alarm: Record, lives: Lives) -> Refutation | None:
+    """Return the last greeting if all ranks greeted after an alarm.  Then the network works.
+
+    It refutes only what is not fatal, because it does not show that the process itself survived.
+    """
+    later = [greeting for greeting in lives.greetings.values() if greeting.order > alarm.order]
+    if not later or alarm.level == "fatal":
+        return None
+    last = max(later, key=lambda greeting: greeting.order)
+    total = last.fields.get("total")
+    return Refutation(last, "ended well") if isinstance(total, int) and 1 < total <= len(later) else None
 
 
 def _ended_well_by_report(alarm: Record, lives: Lives, run: Run) -> Refutation | None:

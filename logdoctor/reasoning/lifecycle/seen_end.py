@@ -32,13 +32,16 @@ def _find_closing(state: JobState, in_run: Callable[[Record], bool]) -> Record |
     """Return the line by which a library closed all processes, or the program, in order after the last step.
 
     The last step must be the last of its count. Neither proves a good end alone: a bar is full after each epoch, and
-    a library also closes after an exception.
+    a library also closes after an exception. A program that says "done" itself may print only some of its steps.
     """
-    work = state.lives.job.work.latest
-    if not work or not in_run(work[-1]) or not state.lives.counters.is_at_end(work[-1]):
+    lives, work = state.lives, state.lives.job.work.latest
+    if not work or not in_run(work[-1]):
         return None
-    for closed in state.lives.closings.values():
-        if None in closed or len(closed) >= (state.places.expected or 1):
+    last, is_full = work[-1], state.lives.counters.is_at_end(work[-1])
+    for closings in lives.closings.values():
+        closed = {key: record for key, record in closings.items() if record.order > last.order}
+        said = None in closed and lives.counters.may_end_after(last)
+        if said or (is_full and len(closed) >= (state.places.expected or 1)):
             return max(closed.values(), key=lambda record: record.order)
     return None
 
@@ -83,14 +86,11 @@ def is_alive(state: JobState) -> bool:
     """Return whether the job was seen to start or to work."""
     lives = state.lives
     return bool(
-        lives.first_step
+        lives.seen
         or state.phases
-        or lives.started
         or state.places.ranks
         or state.places.expected
         or state.launcher
         or state.environment
         or lives.good_ends
-        or lives.result
-        or lives.roll_call.complete
     )

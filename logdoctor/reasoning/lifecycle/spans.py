@@ -119,11 +119,7 @@ class Track(Struct):
 
         Begin a span if the job before had ended.
         """
-        launch, ended, span = (
-            (record.has("starts", "job") or record.has("starts", "program")),
-            self.ended,
-            self.spans[-1],
-        )
+        launch, ended, span = is_launch(record), self.ended, self.spans[-1]
         if ended is not None and (launch or not ended.has("ends well")):
             resumes = _resumes(record)
             again = self.restart_expected or ended.fields.get("reason") in AGAIN or resumes
@@ -195,6 +191,11 @@ class Track(Struct):
         else:
             self.spans.append(Span(record.order + 1, "attempt", record))
         self.begun, self.ended = False, None
+
+
+def is_launch(record: Record) -> bool:
+    """Return whether the record is printed once, at the start of a job."""
+    return record.has("starts", "job") or record.has("starts", "program")
 
 
 def _is_first_of_count(record: Record) -> bool:

@@ -15,6 +15,7 @@ class _Counter(Struct):
     value: float
     total: float
     first: float
+    stride: float = 1
     records: int = 1
     began_again: bool = False
 
@@ -43,6 +44,7 @@ class Counters:
         counter = self._counters.get(key := _key(step))
         if counter is not None:
             counter.began_again |= value < counter.value
+            counter.stride = value - counter.value
             counter.value, counter.records = value, counter.records + 1
         elif len(self._counters) < MAX_COUNTERS:
             self._counters[key] = _Counter(value, total, value)
@@ -58,6 +60,15 @@ class Counters:
         """Return whether the counter of ``last`` reached its end."""
         counter = self._counters.get(_key(last))
         return counter is not None and counter.records > 1 and counter.at_end
+
+    def may_end_after(self, last: Record) -> bool:
+        """Return whether the step after ``last`` would be beyond the total of its counter."""
+        counter = self._counters.get(_key(last))
+        return (
+            counter is not None
+            and counter.records > 1
+            and (counter.at_end or counter.value + counter.stride >= counter.total)
+        )
 
 
 def _key(step: Record) -> Hashable:

@@ -21,7 +21,7 @@ from logdoctor.reasoning.findings.slots import FindingValues
 from logdoctor.reasoning.findings.wording import fill_title, fill_words
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
-from logdoctor.reasoning.verdict.owner import owner_of
+from logdoctor.reasoning.verdict.owner import owner_of, with_frame
 
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
@@ -32,6 +32,8 @@ MAX_CAUSES = 3
 DOUBTED = 0.2
 """Highest confidence of an answer that a line contradicts.  So many of them are right at most."""
 MAX_EVIDENCE, MAX_SYMPTOM_EVIDENCE = 6, 3
+ALARMING = ("fatal", "error", "warning")
+"""Levels of lines that look like a failure."""
 MAX_ALIKE = 3
 """Number of quoted lines of one source that differ only in their numbers."""
 
@@ -56,6 +58,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     preferred = f" {words('cause.preferred', other=other)}" if finding is ranking.preferred else ""
     doubt = next((c for c in checks if is_decisive(c)), None)
     culprit, values = Culprit() if doubt else culprit_of(finding, explained, state), measured_values(finding)
+    owner = owner_of(finding, dict(values), words)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
         signature=rule.signature,
@@ -65,7 +68,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         by="classifier" if preferred else "rule",
         culprit=culprit,
         action=rule.action,
-        steps=texts.steps,
+        steps=with_frame(texts.steps, owner, rule, words),
         references=rule.references,
         evidence=(
             *_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
@@ -74,7 +77,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),
         rule=rule.id,
         rule_origin=rule.path,
-        owner=owner_of(finding, dict(values), words),
+        owner=owner,
         values=values,
         checked=tuple(_check(c, state, words) for c in checks),
         victims=len({rank for f in explained for rank in f.ranks}.difference(culprit.ranks)),
@@ -174,6 +177,23 @@ def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple
             way=_way(e.why) if e.why else "",
         )
         for e in (*rows, *rest)
+    )
+
+
+def build_harmless(findings: Iterable[Finding], state: JobState, words: Catalogue) -> tuple[SymptomSeen, ...]:
+    """Return the findings of benign rules on lines that look like a failure, in log order."""
+    rows = {f.rule.id: f for f in findings if any(record.level in ALARMING for record in f.records)}
+    return tuple(
+        SymptomSeen(
+            signature=f.rule.signature,
+            explained_by=None,
+            title=fill_title(f.rule.say(words.lang).title, FindingValues(f, words.lang, state)),
+            ranks=f.ranks,
+            count=f.count,
+            evidence=_quote(f.records, state, words, 1),
+            rule=f.rule.id,
+        )
+        for f in sorted(rows.values(), key=lambda f: f.first)
     )
 
 

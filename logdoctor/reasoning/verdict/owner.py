@@ -6,12 +6,12 @@ carries, else by the innermost frame of the user's own code, else by the library
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from logdoctor.codes import Entry, find_entries
 from logdoctor.codes.packages import find_package
-from logdoctor.model import Finding, Owner, Record, Who
+from logdoctor.model import Finding, Owner, Record, Rule, Step, Who
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.log import Scalar
 
@@ -37,7 +37,7 @@ WRONG_VALUES = ("KeyError", "IndexError", "ValueError", "UnicodeDecodeError", "J
 """Exceptions that a wrong sample or batch raises."""
 WITH_FRAME: tuple[Who, ...] = ("your code", "your data")
 """Owners to whom a frame of their own code is shown. A setting is seldom made where it fails."""
-CRASHES = ("process crashes",)
+TOLD_BY_PARENT = ("process crashes", "memory out")
 """Failure classes whose traceback is that of the parent, which only waits for the process.
 
 A dump of the threads is of the process itself."""
@@ -58,10 +58,24 @@ def owner_of(finding: Finding, values: Mapping[str, Scalar], words: Catalogue) -
         who, why = whos[1 if only_library else 0], words("owner.why.kind", signature=finding.rule.signature)
     if who == "not-told":
         return Owner()
-    of_parent = finding.rule.failure_class in CRASHES and "threads" not in traced.fields
+    of_parent = finding.rule.failure_class in TOLD_BY_PARENT and "threads" not in traced.fields
     if who not in WITH_FRAME or of_parent:
         return Owner(who, package=_package(record), why=why)
     return Owner(who, _own_frame(traced), str(traced.fields.get("own_code", "")), _package(traced), why)
+
+
+def with_frame(steps: Sequence[Step], owner: Owner, rule: Rule, words: Catalogue) -> tuple[Step, ...]:
+    """Add the step "Look at train.py:88" behind the first step, or before it.
+
+    The frame of an exception is often the call of the whole run, so a certain fix stands before it. A fallback rule
+    knows no certain fix, and of a crash the frame is the best that is known.
+    """
+    if not owner.frame:
+        return tuple(steps)
+    code = owner.code.replace("`", "'")
+    look = Step(words("look.code", frame=owner.frame, code=code) if code else words("look", frame=owner.frame))
+    at = 0 if rule.role == "fallback" or rule.failure_class in TOLD_BY_PARENT else 1
+    return (*steps[:at], look, *steps[at:])
 
 
 def _holds(when: str, values: Mapping[str, Scalar]) -> bool:

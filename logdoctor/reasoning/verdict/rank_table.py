@@ -123,7 +123,7 @@ class RankTable:
         answer = _Answer(ranking, seats, state)
         last_lines = self._last_lines_by_rank(state)
         failures = self._first_failures(state, _explained_failures(rules, matches, ranking), harmless, answer.ranks)
-        in_log = last_lines.keys() | failures.keys() | answer.ranks | {r for r in state.steps if r is not None}
+        in_log = last_lines.keys() | failures.keys() | answer.ranks | state.lives.ranked_works().keys()
         if len(in_log) < 2:
             return ()
         all_ranks = sorted({*range(min(state.places.expected or 0, MAX_ROWS)), *in_log})[:MAX_ROWS]

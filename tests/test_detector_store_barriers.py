@@ -1,11 +1,11 @@
-"""Ranks that never came to the first barrier of a process group."""
+"""Ranks that never came to the first barrier of a process group, and barriers with more processes than the world."""
 
 from __future__ import annotations
 
 from detector_probe import derive
 
 from logdoctor.model import Record
-from logdoctor.reasoning.detectors.late_arrivals import Detector
+from logdoctor.reasoning.detectors.store_barriers import Detector
 
 
 def waits(rank: int, joined: int, world: int) -> str:
@@ -40,3 +40,15 @@ def test_group_with_larger_ranks_gives_nothing() -> None:
 def test_complete_barrier_gives_nothing() -> None:
     done = "INFO:torch.distributed.distributed_c10d:Rank 0: Completed store-based barrier for key:store_based_barrier_key:1 with 4 nodes.\n"
     assert not derive_records(2 * "".join(waits(rank, 3, 4) for rank in (0, 2, 3)) + done)
+
+
+BARRIER = "Waiting in store based barrier to initialize process group for rank: 2, key: k (world_size={}, worker_count=4, timeout=0:30:00)"
+
+
+def test_more_processes_than_the_world_size_are_reported() -> None:
+    (found,) = derive_records(BARRIER.format(2))
+    assert (found.kind, found.fields) == ("ledger.world_exceeded", {"rank": 2, "world": 2, "joined": 4})
+
+
+def test_fewer_processes_than_the_world_size_give_nothing() -> None:
+    assert derive_records(BARRIER.format(8)) == []

@@ -1,4 +1,4 @@
-"""Signs, besides steps and good ends, that a program got over its errors."""
+"""Exceptions that a program caught, as its log lines say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import Record
 
-MAX_ORDERS, MAX_RANKS = 4096, 1 << 16
+MAX_ORDERS = 4096
 GAP = 3
 """Number of lines that may stand between the parts of a chain of exceptions, or above its first part."""
 
@@ -53,41 +53,3 @@ def _first(record: Record) -> int:
 
 def _last(record: Record) -> int:
     return _first(record) + record.span - 1
-
-
-class RollCall(Struct):
-    """Ranks that reported themselves since the last start, one after the other.
-
-    Example: ``Hello world from processor n1, rank 3 out of 8 processors``.  If all have, the network works, so errors
-    that were only reported before are over.  A failure or the end of a process spoils the result.
-    """
-
-    complete: Record | None = None
-    """Last report, if all ranks of the job have reported and no failure came after."""
-    since: int = 0
-    total: int = 0
-    ranks: set[int] = field(default_factory=set)
-
-    def begin(self, start: Record) -> None:
-        self.since, self.total, self.complete = start.order, 0, None
-        self.ranks.clear()
-
-    def add(self, record: Record, *, over: bool) -> None:
-        """Add a report.  ``over`` says that a process ended before."""
-        rank, total = record.fields.get("value"), record.fields.get("total")
-        if isinstance(rank, int) and isinstance(total, int) and 1 < total <= MAX_RANKS:
-            if total != self.total:
-                self.total = total
-                self.ranks.clear()
-            self.ranks.add(rank)
-            if len(self.ranks) >= total:  # a count, because some programs number ranks from 1
-                self.complete = record
-        if over:
-            self.complete = None
-
-    def spoil(self) -> None:
-        self.complete = None
-
-    def ends_after(self, record: Record) -> bool:
-        """Return whether all ranks reported later in the run of ``record``."""
-        return self.complete is not None and self.since <= record.order < self.complete.order
