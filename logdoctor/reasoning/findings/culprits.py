@@ -50,7 +50,7 @@ def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], s
         hosts=(own_hosts if hosts is None else short_hosts(hosts))[:MOST_NAMED],
         gpus=texts(values.get(rule.culprit.get("gpus", "bus_id"))),
         peers=texts(values.get(rule.culprit.get("peers", "peer"))),
-        first=find_first(counted, state),
+        first=find_first(rule, counted, state),
         probably=speakers.lent and bool(own_ranks),
     )
     alike = speakers.ended_alike(culprit.ranks) if rule.side == "own" else ()

@@ -14,6 +14,8 @@ from logdoctor.reasoning.identity.addresses import is_own_address, peer_of
 from logdoctor.reasoning.job_state import JobState
 
 MAX_RECORDS = 24
+OF_CALL = ("op", "seq")
+"""Values of a call that the words tell of all ranks."""
 MatchesBySymptom = Mapping[str, Matches]
 """Matches of one rule, by the symptom's name."""
 MatchesByRule = Mapping[int, MatchesBySymptom]
@@ -80,6 +82,8 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     latest = max((m.record for m in ordered), key=lambda e: e.order)
     values = _values([*proofs, *details], ranks, state)
     _join_members(values, ordered)
+    if rule.failure_class == "waits in vain":
+        _leave_out_other_calls(values, ordered, state)
     _add_other_side(values, rule, [decisive, *own], blaming, state)
     culprit = find_culprit(rule, counted, values, state)
     if blaming:
@@ -156,6 +160,17 @@ def _join_members(values: dict[str, Value], matches: Sequence[Match]) -> None:
         return
     same = (m.record.fields for m in matches if m.record.fields.get("bus_id") == values["bus_id"])
     values["group_ranks"] = tuple(sorted({rank for fields in same for rank in numbers(fields.get("group_ranks"))}))
+
+
+def _leave_out_other_calls(values: dict[str, Value], matches: Sequence[Match], state: JobState) -> None:
+    """Leave out the call in which the ranks wait, or its number, if they wait in several."""
+    for name in OF_CALL:
+        calls: dict[int | None, Value] = {}
+        for m in matches:
+            if call := m.captured.get(name) or m.record.fields.get(name):
+                calls.setdefault(state.places.rank_of(m.record), call)
+        if len({*map(str, calls.values())}) > 1:
+            values.pop(name, None)
 
 
 def _add_other_side(

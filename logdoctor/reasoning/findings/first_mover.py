@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from logdoctor.model import FirstMover, Record
+from logdoctor.model import FirstMover, Record, Rule
 from logdoctor.reasoning.findings.conditions import MatchLists
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
@@ -11,12 +11,15 @@ Process = tuple[int | None, str | None]
 """Rank and host."""
 
 
-def find_first(counted: MatchLists, state: JobState) -> FirstMover | None:
+def find_first(rule: Rule, counted: MatchLists, state: JobState) -> FirstMover | None:
     """Return the first of several processes that told of the failure themselves.
 
-    Position decides if all of them write to one file, else the clock. Return None for a single process, and the proof
-    ``not-told`` if nothing decides.
+    The lowest number of a collective decides, if a detector compared the numbers. Else position decides if all of them
+    write to one file, else the clock. Return None for a single process, and the proof ``not-told`` if nothing decides.
     """
+    lowest = next((m.record.fields.get("lowest") for matches in counted.values() for m in matches), None)
+    if isinstance(lowest, int):
+        return FirstMover(lowest, state.places.host_with(lowest), by="number")
     earliest: dict[Process, Record] = {}
     for record in (m.record for matches in counted.values() for m in matches):
         process = _process(record, state)
@@ -24,6 +27,8 @@ def find_first(counted: MatchLists, state: JobState) -> FirstMover | None:
             earliest[process] = record
     if len(earliest) < 2:
         return None
+    if rule.failure_class == "waits in vain":
+        return FirstMover()  # who gave up first waited longest
     process, first, second = _lead(earliest)
     files = {record.line.file for record in earliest.values()}
     seconds, doubt = state.seconds_between(first, second)
