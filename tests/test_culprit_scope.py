@@ -41,6 +41,42 @@ def test_first_in_one_file_is_told_by_order(culprit_of):
     assert (culprit.first.rank, culprit.first.by) == (1, "order")
 
 
+def test_who_gave_up_waiting_first_is_not_the_first_mover(culprit_of):
+    culprit = culprit_of(*(WAIT.format(rank) for rank in (3, 5)))
+    assert culprit.first is not None
+    assert (culprit.first.rank, culprit.first.by) == (None, "not-told")
+
+
+def hung_in(rank, seq, op="ALLREDUCE"):
+    """Return the lines of a rank of the default group that gave up in a call."""
+    state = (
+        "[rank{0}]:[E311 08:14:0{0}.218911023 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank {0}]  failure "
+        "detected by watchdog at work sequence id: {1} PG status: last enqueued work: {1}, last completed work: 1"
+    )
+    return WAIT.format(rank).replace("8123, OpType=ALLREDUCE", f"{seq}, OpType={op}"), state.format(rank, seq)
+
+
+def test_rank_that_is_behind_is_the_first_mover_by_number(culprit_of):
+    culprit = culprit_of(*hung_in(0, 40), *hung_in(1, 40), *hung_in(2, 39))
+    assert (culprit.ranks, culprit.why) == ((2,), "odd-one-out")
+    assert culprit.first is not None
+    assert (culprit.first.rank, culprit.first.by) == (2, "number")
+
+
+def test_of_two_ranks_in_two_calls_the_lower_number_moved_first_and_neither_is_blamed(culprit_of):
+    culprit = culprit_of(*hung_in(0, 44, "_ALLGATHER_BASE"), *hung_in(1, 40))
+    assert (culprit.ranks, culprit.scope) == ((), "not-told")
+    assert culprit.first is not None
+    assert (culprit.first.rank, culprit.first.by) == (1, "number")
+
+
+def test_call_of_one_rank_is_not_told_of_all(knowledge):
+    log = "\n".join([*hung_in(0, 40), *hung_in(1, 39, "BROADCAST")]) + "\n"
+    cause = diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0]
+    assert cause.title == "A collective timed out on ranks 0-1"
+    assert "BROADCAST" not in cause.summary
+
+
 def test_ranks_that_wait_only_report(culprit_of):
     culprit = culprit_of(*(WAIT.format(rank) for rank in (3, 5)))
     assert (culprit.scope, culprit.ranks, culprit.reporters.ranks) == ("not-told", (), (3, 5))

@@ -18,9 +18,19 @@ class Log:
         self.observe = Dispatch([*self.job_state.readers, self.detector])
         self.job_state.places.expected = ranks
 
-    def add(self, kind: str, text: str = "", rank: int | None = None, level: Level = "error", **fields: Value) -> Log:
+    def add(
+        self,
+        kind: str,
+        text: str = "",
+        rank: int | None = None,
+        level: Level = "error",
+        *,
+        host: str | None = None,
+        time: float | None = None,
+        **fields: Value,
+    ) -> Log:
         self.order += 1
-        source = Source(rank=rank)
+        source = Source(rank=rank, host=host, time=time)
         line = Line("job.log", self.order, text)
         record = make_record(line, kind, text, source, level, fields, self.order)
         self.observe(record)
@@ -144,3 +154,89 @@ def test_a_launch_before_any_time_out_forgets_nothing() -> None:
         .waits(1, 40)
     )
     assert log.records_by_kind["straggler"].fields["late"] == (2,)
+
+
+def test_the_few_in_the_lowest_call_of_a_group_are_behind() -> None:
+    log = Log().waits(3, 39, "_ALLGATHER_BASE").reports_state(3, 39, 39)
+    for rank in range(3):
+        log.waits(rank, 40).reports_state(rank, 40, 43)
+    found = log.records_by_kind["call_behind"].fields
+    assert (found["behind"], found["lowest"], found["op"], found["seq"]) == ((3,), 3, "_ALLGATHER_BASE", 39)
+    assert (found["others_op"], found["others_seq"]) == ("ALLREDUCE", 40)
+
+
+def test_two_ranks_behind_five_have_no_single_lowest() -> None:
+    log = Log()
+    for rank in range(7):
+        log.waits(rank, 39 if rank < 2 else 40).reports_state(rank, 40 if rank > 1 else 39, 43)
+    found = log.records_by_kind["call_behind"].fields
+    assert found["behind"] == (0, 1)
+    assert "lowest" not in found
+
+
+def test_half_of_the_ranks_in_the_lowest_call_are_not_behind() -> None:
+    log = Log()
+    for rank in range(4):
+        log.waits(rank, 39 + rank // 2).reports_state(rank, 39 + rank // 2, 43)
+    assert not log.records_by_kind
+
+
+def test_ranks_that_only_tell_their_state_count_in_the_lowest_call() -> None:
+    log = Log().waits(3, 39).reports_state(3, 39, 39).reports_state(4, 39, 39).reports_state(5, 39, 39)
+    log.waits(0, 40).reports_state(0, 40, 43).waits(1, 40).reports_state(1, 40, 43)
+    assert not log.records_by_kind
+
+
+def test_of_two_ranks_behind_one_may_tell_only_its_state() -> None:
+    log = Log().waits(3, 39).reports_state(3, 39, 39).reports_state(4, 39, 39)
+    for rank in (0, 1, 5):
+        log.waits(rank, 40).reports_state(rank, 40, 43)
+    found = log.records_by_kind["call_behind"].fields
+    assert found["behind"] == (3,)
+    assert "lowest" not in found
+
+
+def test_a_rank_whose_group_no_line_tells_is_not_behind() -> None:
+    log = Log().waits(3, 39)
+    for rank in range(3):
+        log.waits(rank, 40).reports_state(rank, 40, 43)
+    assert not log.records_by_kind
+
+
+def test_two_ranks_of_one_number_in_a_group_are_not_one_group() -> None:
+    log = Log()
+    for rank in range(4):
+        seq = 39 if rank == 3 else 40
+        log.add("c10d.watchdog_timeout", rank=rank, seq=seq, op="ALLREDUCE", group_rank=rank % 2)
+        log.reports_state(rank, seq, 43, pg="5")
+    assert not log.records_by_kind
+
+
+def test_the_only_rank_in_the_lower_of_two_numbers_of_a_mismatch_is_told() -> None:
+    log = Log().waits(0, 122).reports_state(0, 122, 127).waits(1, 126).reports_state(1, 126, 128)
+    assert log.records_by_kind["collective_mismatch"].fields["lowest"] == 0
+
+
+def gave_up(log: Log, rank: int, time: float, ran_ms: int, seq: int = 40) -> Log:
+    log.add("c10d.watchdog_timeout", rank=rank, time=time, host="oak3", seq=seq, op="ALLREDUCE", ran_ms=ran_ms)
+    return log.reports_state(rank, seq, seq + 3)
+
+
+def test_a_rank_that_came_after_the_others_had_given_up_is_late() -> None:
+    log = gave_up(gave_up(gave_up(Log(), 0, 1000.0, 600_010), 1, 1000.5, 600_010), 2, 1700.0, 600_010)
+    found = log.records_by_kind["straggler"].fields
+    assert (found["late"], found["phase"], found["work"]) == (
+        (2,),
+        "enqueue",
+        "it came to ALLREDUCE 40 after their limit",
+    )
+
+
+def test_a_rank_that_came_before_the_others_gave_up_is_not_late() -> None:
+    assert not gave_up(gave_up(Log(), 0, 1000.0, 600_010), 1, 1500.0, 600_010).records_by_kind
+
+
+def test_a_rank_that_came_late_by_less_than_the_doubt_of_the_clocks_is_not_late() -> None:
+    log = gave_up(Log(), 0, 1000.0, 600_010)
+    log.add("c10d.watchdog_timeout", rank=1, time=1620.0, host="oak4", seq=40, op="ALLREDUCE", ran_ms=600_010)
+    assert not log.reports_state(1, 40, 43).records_by_kind

@@ -36,3 +36,29 @@ def test_host_address_of_mpirun_is_replaced_by_the_name_of_the_process(knowledge
 
 def test_host_address_stays_without_a_process_of_that_pid(knowledge):
     assert "10.8.0.3" in diagnose_log(STACK + EXITED.format(pid=4412), knowledge).job.hosts
+
+
+TABLE = """\
+# Using devices
+#  Rank  0 Group  0 Pid   5120 on     oak11 device  0 [0000:1a:00] NVIDIA L40S
+#  Rank  1 Group  0 Pid   6230 on     oak12 device  0 [0000:1a:00] NVIDIA L40S
+"""
+TEST_FAILED = (
+    "oak12: Test NCCL failure reduce.cu:77 'internal error - please report this issue to the NCCL developers / '\n"
+)
+ONE_EXITED = "Primary job  terminated normally, but 1 process returned\na non-zero exit code. Per user-direction, the job has been aborted.\n"
+
+
+def test_host_that_a_table_of_ranks_lists_is_a_host_of_the_job(knowledge):
+    diagnosis = diagnose_log(TABLE + TEST_FAILED + ONE_EXITED, knowledge)
+    assert diagnosis.job.hosts == ("oak11", "oak12")
+    assert (diagnosis.causes[0].signature, diagnosis.causes[0].culprit.hosts) == ("nccl.internal", ("oak12",))
+
+
+def test_line_of_the_launcher_gets_no_host_if_a_table_lists_two(knowledge):
+    diagnosis = diagnose_log(TABLE + TEST_FAILED + ONE_EXITED, knowledge)
+    assert [e.host for s in diagnosis.symptoms for e in s.evidence] == [None]
+
+
+def test_only_host_that_speaks_without_a_table_is_not_named(knowledge):
+    assert diagnose_log(TEST_FAILED + ONE_EXITED, knowledge).causes[0].culprit.hosts == ()

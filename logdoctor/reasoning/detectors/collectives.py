@@ -3,10 +3,12 @@
 Derived records (format ``ledger``, each on a log line that shows it):
 
 - ``ledger.collective_mismatch``  ranks of a group ran different collectives: seq, op, other_op, odd, odd_hosts (the
-  smaller side, absent where the sides are equal), ranks
+  smaller side, absent where the sides are equal), ranks, lowest (the only rank in the lower of two numbers)
+- ``ledger.call_behind``          few ranks wait in a lower number than the others: seq, op, others_seq, others_op,
+  behind, behind_hosts, lowest (where one rank is behind)
 - ``ledger.missing_rank``         all ranks but one waited: seq, op, missing
 - ``ledger.straggler``            a rank was still at other work when the others timed out: phase, work, late,
-  late_hosts. The phase ``enqueue`` means that the rank was alive and had not started the collective.
+  late_hosts. The phase ``enqueue`` means that the rank was alive and had not started the collective, or not in time.
 
 PyTorch numbers the collectives of a group on the host when they are enqueued. Its watchdog reports the oldest
 incomplete collective (ProcessGroupNCCL.cpp, 1.13 to 2.15). An operation that needs data of every rank ends nowhere
@@ -16,7 +18,7 @@ same number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar
 
 from msgspec import Struct, field
@@ -41,6 +43,8 @@ POINT_TO_POINT = frozenset(("SEND", "RECV", "COALESCED", "UNKNOWN", ""))
 DEFAULT_GROUPS = ("default_pg", "0", "")
 SLACK_LINES = 300
 """Work printed more lines before the time-out may be over."""
+STAMP_S = 1.0
+"""Possible error of a time stamp in whole seconds."""
 MIN_WAITING = 3
 MIN_WAITING_SHARE = 0.75
 """Share of the ranks that must wait before another rank is called missing."""
@@ -170,6 +174,12 @@ class Detector(Struct):
             yield from _mismatch_records(sides, unsure, state)
         elif behind := self._behind(name, waiting):
             yield from _behind_records(behind, waiting, state)
+        elif (
+            name
+            and self._is_one_group(name, waiting)
+            and (records := self._lagging(name, waiting, state) or _entered_last(waiting, state))
+        ):
+            yield from records
         elif name in DEFAULT_GROUPS and (missing := self._missing_rank(waiting, state)) is not None:
             first = waiting[0]
             yield derive_record("missing_rank", first.record, seq=first.seq, op=first.op, missing=(missing,))
@@ -184,6 +194,38 @@ class Detector(Struct):
         return {
             rank: e for rank, e in states if (last := _int(e.fields.get("last_enqueued"))) is not None and last < goal
         }
+
+    def _is_one_group(self, name: str, waiting: list[Waiter]) -> bool:
+        """Return whether each line tells the group, and no two ranks have one number in it.
+
+        Groups of several jobs or stages may have one name.
+        """
+        if not all((name, s.rank) in self.states or _group(s.record) for s in waiting):
+            return False
+        places = [place for s in waiting if (place := s.record.fields.get("group_rank")) is not None]
+        return len({*places}) == len(places)
+
+    def _lagging(self, name: str, waiting: list[Waiter], state: JobState) -> list[Record]:
+        """Return records if a few ranks wait in the lowest number. The others waited in a later call.
+
+        A rank without a wait of its own waits in the call that its state names.
+        """
+        states = {rank: _int(e.fields.get("work")) for (group, rank), e in self.states.items() if group == name}
+        numbers = {rank: seq for rank, seq in states.items() if seq is not None} | {s.rank: s.seq for s in waiting}
+        seq = min(numbers.values())
+        behind, others = [s for s in waiting if s.seq == seq], [s for s in waiting if s.seq > seq]
+        if not behind or not others or 2 * sum(n == seq for n in numbers.values()) >= len(numbers):
+            return []
+        own, other = behind[0], others[0]
+        fields: dict[str, Value | None] = {
+            "seq": seq,
+            "op": own.op,
+            "others_seq": other.seq,
+            "others_op": other.op,
+            "lowest": _lowest(numbers),
+        }
+        fields |= ranks_and_hosts("behind", [s.record for s in behind], state)
+        return [derive_record("call_behind", s.record, **fields) for s in (own, other)]
 
     def _missing_rank(self, waiting: list[Waiter], state: JobState) -> int | None:
         """Return the only rank that does not wait.
@@ -293,11 +335,12 @@ def _mismatch_records(sides: tuple[list[Waiter], list[Waiter]], unsure: int, sta
     ``unsure`` is the number of ranks that wait on an unknown side.
     """
     most, odd = sides
-    fields: dict[str, Value] = {
+    fields: dict[str, Value | None] = {
         "seq": min(most[0].seq, odd[0].seq),
         "op": _describe(most[0], odd[0]),
         "other_op": _describe(odd[0], most[0]),
         "ranks": tuple(sorted(s.rank for s in odd)),
+        "lowest": None if unsure else _lowest({s.rank: s.seq for s in (*most, *odd)}),
     }
     if len(odd) + unsure < len(most) or len(odd) * CLEAR_RATIO <= len(most):
         fields |= ranks_and_hosts("odd", [s.record for s in odd], state)
@@ -328,6 +371,32 @@ def _behind_records(behind: dict[int, Record], waiting: list[Waiter], state: Job
 
 def _is_step_or_resume(busy: Record) -> bool:
     return busy.has("works") or busy.fields.get("phase") == "resume"
+
+
+def _lowest(numbers: Mapping[int, int]) -> int | None:
+    """Return the rank with the lowest number, if it is the only one."""
+    lowest = min(numbers.values())
+    ranks = [rank for rank, number in numbers.items() if number == lowest]
+    return ranks[0] if len(ranks) == 1 else None
+
+
+def _entered_last(waiting: list[Waiter], state: JobState) -> list[Record]:
+    """Return records if one rank entered the collective after all others had given up.
+
+    The time of a time-out less its duration is the time of entering.
+    """
+    last = max(waiting, key=lambda s: s.record.time or 0.0)
+    ran, others = last.record.fields.get("ran_ms"), [s for s in waiting if s is not last]
+    if not isinstance(ran, int) or not others or any(s.seq != last.seq for s in others):
+        return []
+    for other in others:
+        seconds, doubt = state.seconds_between(other.record, last.record)
+        if seconds is None or seconds - ran / 1000 <= max(doubt, STAMP_S):
+            return []
+    work = f"it came to {last.op} {last.seq} after their limit"
+    fields: dict[str, Value] = {"seq": last.seq, "op": last.op, "phase": "enqueue", "work": work}
+    fields |= ranks_and_hosts("late", [last.record], state)
+    return [derive_record("straggler", s.record, **fields) for s in (last, others[0])]
 
 
 def _is_replay(busy: Record) -> bool:

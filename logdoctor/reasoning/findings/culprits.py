@@ -61,7 +61,7 @@ def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], s
         hosts=(own_hosts if hosts is None else short_hosts(hosts))[:MOST_NAMED],
         gpus=texts(values.get(rule.culprit.get("gpus", "bus_id"))),
         peers=texts(values.get(rule.culprit.get("peers", "peer"))),
-        first=find_first(counted, state),
+        first=find_first(rule, counted, state),
         probably=speakers.lent and bool(own_ranks),
     )
     alike = speakers.ended_alike(culprit.ranks) if rule.side == "own" else ()
@@ -143,18 +143,23 @@ def describe(culprit: Culprit) -> str:
 # ── who was first ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def find_first(counted: MatchLists, state: JobState) -> FirstMover | None:
+def find_first(rule: Rule, counted: MatchLists, state: JobState) -> FirstMover | None:
     """Return the first of several processes that told of the failure themselves.
 
-    Position decides if all of them write to one file, else the clock. Return None for a single process, and the proof
-    ``not-told`` if nothing decides.
+    The lowest number of a collective decides, if a detector compared the numbers. Else position decides if all of them
+    write to one file, else the clock. Return None for a single process, and the proof ``not-told`` if nothing decides.
     """
+    lowest = next((m.record.fields.get("lowest") for matches in counted.values() for m in matches), None)
+    if isinstance(lowest, int):
+        return FirstMover(lowest, state.places.host_with(lowest), by="number")
     earliest: dict[Process, Record] = {}
     for record in sorted((m.record for matches in counted.values() for m in matches), key=lambda e: e.order):
         if process := _process(record, state):
             earliest.setdefault(process, record)
     if len(earliest) < 2:
         return None
+    if rule.failure_class == "waits in vain":
+        return FirstMover()  # who gave up first waited longest
     one_file = len({record.line.file for record in earliest.values()}) == 1
     rows = sorted(earliest.items(), key=lambda row: (0.0 if one_file else row[1].time or 0.0, row[1].order))
     (process, first), (_, second) = rows[:2]

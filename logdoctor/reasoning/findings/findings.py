@@ -15,6 +15,8 @@ from logdoctor.reasoning.identity.addresses import bare_address, is_address, is_
 from logdoctor.reasoning.job_state import JobState
 
 MAX_RECORDS = 24
+OF_CALL = ("op", "seq")
+"""Values of a call that the words tell of all ranks."""
 MatchesBySymptom = Mapping[str, Matches]
 """Matches of one rule, by the symptom's name."""
 MatchesByRule = Mapping[int, MatchesBySymptom]
@@ -78,6 +80,8 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     latest = max((m.record for m in ordered), key=lambda e: e.order)
     values = _values([*proofs, *details], ranks, state)
     _join_members(values, ordered)
+    if rule.failure_class == "waits in vain":
+        _leave_out_other_calls(values, ordered, state)
     _add_other_side(values, rule, [decisive, *own], blaming, state)
     _add_waits(values, [decisive, *own])
     culprit = find_culprit(rule, counted, values, state)
@@ -177,6 +181,17 @@ def _add_waits(values: dict[str, Value], matches: Sequence[Match]) -> None:
     values |= {"group_rank": tuple(sorted(waiting)), "peer_rank": tuple(sorted(awaited))}
     if len(waiting) > 1 and len(last := awaited - waiting) == 1:
         values["last_awaited"] = last.pop()
+
+
+def _leave_out_other_calls(values: dict[str, Value], matches: Sequence[Match], state: JobState) -> None:
+    """Leave out the call in which the ranks wait, or its number, if they wait in several."""
+    for name in OF_CALL:
+        calls: dict[int | None, Value] = {}
+        for m in matches:
+            if call := m.captured.get(name) or m.record.fields.get(name):
+                calls.setdefault(state.places.rank_of(m.record), call)
+        if len({*map(str, calls.values())}) > 1:
+            values.pop(name, None)
 
 
 def _add_other_side(

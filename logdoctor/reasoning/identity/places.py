@@ -82,6 +82,7 @@ class Places:
             self._read_rank(record, record.rank)
         if record.tells("member") or record.tells("layout"):
             self.communicators.observe(record)
+            self._read_listed_host(record)
         elif record.format == "elastic":
             self._has_agents = True
             self._read_elastic_workers(record)
@@ -122,6 +123,12 @@ class Places:
                 and len(self._rank_by_process) < MAX_RANKS
             ):
                 self._rank_by_process[process] = (rank, size)
+
+    def _read_listed_host(self, record: Record) -> None:
+        """Read the host of a member that another process lists."""
+        host = short_host(record.host or "") if record.source.host is None else ""
+        if host and len(self.hosts) < MAX_HOSTS:
+            self.hosts.setdefault(host)
 
     def _read_world_size(self, record: Record) -> int:
         """Return the number of ranks in the line, or 0.
