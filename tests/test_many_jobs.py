@@ -70,6 +70,7 @@ MANY_JOBS: dict[str, Iterable[str]] = {
     "a folder per job, with its Slurm output": [f"{n}/slurm-{n}.out" for n in (48213, 48219)],
     "jobs below folders of days": ["2026-10-01/j1/x.log", "2026-10-01/j2/x.log", "2026-10-02/j3/x.log"],
     "runs of torchrun": ["a_abcd1234/attempt_0/0/stdout.log", "b_abcd1234/attempt_0/0/stdout.log"],
+    "folders that are called jobs, with files of other names": ["job-4711/train.log", "job-4712/out.log"],
     "jobs in a folder of logs": ["logs/alpha/train.log", "logs/beta/train.log"],
 }
 

@@ -118,7 +118,7 @@ def test_first_step_is_a_look_at_the_owners_own_frame(form, lang, text, knowledg
 
 
 def test_a_certain_fix_stands_before_the_look_at_the_frame(knowledge):
-    end = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB.\n"
+    end = "ValueError: Default process group has not been initialized, please make sure to call init_process_group.\n"
     steps = diagnose_log(f"{HEAD}{MAIN}{end}", knowledge).answer.steps
     assert [step.text.startswith("Look at train.py:88") for step in steps[:2]] == [False, True]
 

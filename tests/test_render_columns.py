@@ -82,3 +82,14 @@ def test_bytes_become_decimal_units(number, text):
 def test_count_uses_singular_and_plural():
     words = catalogue("en")
     assert (words.count("line", 1), words.count("line", 412_903)) == ("1 line", "412,903 lines")
+
+
+def test_shortened_line_keeps_the_values_that_the_answer_tells():
+    line = f"Error: built with {'the libraries of a release ' * 4}22902, but runs with 22703. {'Update one of them. ' * 5}"
+    assert "22902" not in shorten(line, 80)
+    assert "22902, but runs with 22703" in shorten(line, 80, {"22902", "22703"})
+
+
+@given(st.lists(st.text("ab1/ 汉", min_size=1, max_size=9), max_size=60).map(" ".join), st.integers(20, 100))
+def test_line_shortened_around_values_fits(text, room):
+    assert text_width(shorten(text, room, {*text.split()[::3]})) <= room

@@ -44,6 +44,8 @@ _PART_FOLDER = re.compile(
     r"dumps?|traces?|profil(?:e|er|es|ing)|metrics|nccl|dmesg|journals?|syslogs?|kernel|env)$"
 )
 """A folder that holds a part of a job, for example ``rank_1``, ``stderr`` or ``logs``."""
+_JOB_FOLDER = re.compile(r"(?:^|/)(?:job|jobid|slurm)[-_.]?\d+$")
+"""A folder whose name says that it holds one job, for example ``job-4711``."""
 _HOLDER = re.compile(r"^logs?$|^(?:std)?(?:out|err)(?:put)?s?$")
 """A folder for the logs of one job, or of many."""
 _RANK = re.compile(r"(?:^|[/_.-])rank[-_]?(\d{1,7})(?=$|[/_.-])")
@@ -112,10 +114,11 @@ def group_files(
 def find_many_jobs(groups: Sequence[Group]) -> list[str]:
     """Return the names of all jobs if ``groups`` of one folder are surely different jobs.
 
-    Such are runs of torchrun, files with different job ids, and folders side by side with files of the same names.
+    Such are runs of torchrun, files with different job ids, folders called ``job-1`` and ``job-2``, and folders side by
+    side with files of the same names.
     Loose files may be parts of one job, whatever their names are.
     """
-    sure = [group.job for group in groups if group.grouped_by in ("slurm", "torchrun") and group.job]
+    sure = [group.job for group in groups if group.job and _is_surely_job(group)]
     shapes: dict[tuple[str, str], set[str]] = {}
     for group in groups:
         parent = group.job.rpartition("/")[0]
@@ -123,6 +126,10 @@ def find_many_jobs(groups: Sequence[Group]) -> list[str]:
             shapes.setdefault((parent, _NUMBER.sub("0", name.removeprefix(group.job))), set()).add(group.job)
     alike = set().union(*(jobs for jobs in shapes.values() if len(jobs) > 1))
     return [group.job for group in groups] if len({*sure, *alike}) > 1 else []
+
+
+def _is_surely_job(group: Group) -> bool:
+    return group.grouped_by in ("slurm", "torchrun") or _JOB_FOLDER.search(group.job) is not None
 
 
 def _make_names_unique(groups: Sequence[Group]) -> Iterator[Group]:

@@ -5,7 +5,7 @@ It names ranks and hosts, groups equal rows and counts them. It decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ from logdoctor.model.escape import escape_all
 from logdoctor.model.numbers import number
 from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.columns import shorten
+from logdoctor.render.columns import shorten, values_in
 from logdoctor.render.document import Document, LogLine, Paragraph, Section, Task
 from logdoctor.render.entity_names import process_name, rank_count, rank_names, suspect_name
 from logdoctor.render.phrases import (
@@ -149,7 +149,8 @@ def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     sentences = tuple(_sentences(diagnosis, words))
     yield Section("happened", words("happened"), (Paragraph(sentences),) if sentences else ())
     if cause:
-        yield Section("proof", words("proof"), tuple(log_lines(_proof(cause, diagnosis.job))))
+        lines = log_lines(_proof(cause, diagnosis.job), values_in(f"{cause.title} {cause.summary}"))
+        yield Section("proof", words("proof"), tuple(lines))
     elif not calm:
         seen = (*(line for suspect in diagnosis.suspects for line in suspect.evidence), *diagnosis.unexplained)
         yield Section("proof", words("proof"), tuple(log_lines(seen)))
@@ -213,11 +214,18 @@ def _proof(cause: Cause, job: JobSummary) -> Iterator[Evidence]:
     yield from sorted(cause.evidence[1:], key=lambda proof: location(proof) == progress)
 
 
-def log_lines(evidence: Iterable[Evidence]) -> Iterator[LogLine]:
-    """Yield log lines with their locations. A repeated ``why`` is left out after its first line."""
+def log_lines(evidence: Iterable[Evidence], told: Collection[str] = ()) -> Iterator[LogLine]:
+    """Yield log lines with their locations. A repeated ``why`` is left out after its first line.
+
+    Each line keeps the words of ``told``, and the values in which it differs from lines that are alike else.
+    """
     whys: set[str] = set()
-    for line in map(details.log_line, evidence):
-        yield replace(line, why="") if line.why in whys else line
+    lines = [*map(details.log_line, evidence)]
+    values = [values_in(line.text) for line in lines]
+    for line, own in zip(lines, values, strict=True):
+        others = [other for other in values if other is not own and len(other & own) * 2 > len(own)]
+        differ = own.difference(*others) if others else set()
+        yield replace(line, why="" if line.why in whys else line.why, told=frozenset(differ.union(told)))
         whys.add(line.why)
 
 

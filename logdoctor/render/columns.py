@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from logdoctor.pack.regexes import later
 
@@ -20,6 +21,9 @@ _FAILURE_WORDS = later(
     r"|panic|xid|denied|refused|reset by|closed|unreachable|out of memory|oom|can ?not|can't|no such|not found|mismatch"
     r"|\bnan\b|corrupt|lost|missing|invalid|illegal|unable"
 )
+_WORD = later(r"(?:\w|[./:@-](?=\w))+")
+_VALUE = later(r"\d|[A-Z]{3}|[a-z_][A-Z]|\w[/_]\w")
+"""A word that is a value or a name rather than everyday language."""
 _NEAR = 14
 """Characters by which a cut may move to fall between words."""
 
@@ -80,14 +84,38 @@ def wrap(text: str, room: int) -> list[str]:
     return lines
 
 
-def shorten(text: str, room: int) -> str:
+def shorten(text: str, room: int, told: Collection[str] = ()) -> str:
     """Cut ``text`` to at most ``room`` columns. A `` … `` marks each gap.
 
-    The start stays, and the first word about a failure with the text around it. The end stays if there is room.
+    The start stays, and the first word about a failure with the text around it. The end stays if there is room. If
+    words of ``told`` would be cut away, the part with most of them stays instead.
     """
     if text_width(text) <= room:
         return text
-    room -= 3
+    short = _shorten_around_failure(text, room - 3)
+    wanted = [m for m in _WORD.finditer(text) if m[0] in told]
+    missing = {m[0] for m in wanted}.difference(_WORD.findall(short))
+    return _shorten_around(text, room - 6, [m for m in wanted if m.start() >= room // 4]) if missing else short
+
+
+def _shorten_around(text: str, room: int, words: Sequence[re.Match[str]]) -> str:
+    """Keep the start of ``text`` and the part of it that holds most of ``words``, with the text before them."""
+    head = _head(text, room // 4)
+    rest = room - text_width(head)
+
+    def from_here(first: re.Match[str]) -> list[re.Match[str]]:
+        return [m for m in words if first.start() <= m.start() and m.end() <= first.start() + rest - _NEAR]
+
+    best = max(map(from_here, words), key=lambda found: len({m[0] for m in found})) or [words[0]]
+    spare = max(rest - (best[-1].end() - best[0].start()), 0)
+    start = max(best[0].start() - spare * 3 // 4, len(head))
+    tail = text[start + _start_of_word(text[start:]) if start > len(head) else start :]
+    if text_width(tail) <= rest + 3:
+        return f"{head} … {_tail(text, rest + 3)}"
+    return f"{head} … {_head(tail, rest)} …"
+
+
+def _shorten_around_failure(text: str, room: int) -> str:
     head = _head(text, room * 2 // 3)
     failure = _FAILURE_WORDS.search(text)
     if failure is None or failure.end() <= len(head):
@@ -117,6 +145,11 @@ def _start_of_word(text: str) -> int:
     return text.find(" ", 0, _NEAR) + 1
 
 
+def values_in(text: str) -> set[str]:
+    """Return the numbers, paths and names in ``text``."""
+    return {word for word in _WORD.findall(text) if _VALUE.search(word)}
+
+
 def shorten_path(location: str, room: int) -> str:
     """Cut ``folder/folder/name:line`` at its front to at most ``room`` columns: ``…/name:line``."""
     if text_width(location) <= room:
@@ -126,11 +159,11 @@ def shorten_path(location: str, room: int) -> str:
     return "…" + part[max(slash, 0) :]
 
 
-def wrap_shortened(text: str, room: int, most: int) -> list[str]:
-    """Wrap ``text`` into at most ``most`` lines. It is shortened no more than needed."""
+def wrap_shortened(text: str, room: int, most: int, told: Collection[str] = ()) -> list[str]:
+    """Wrap ``text`` into at most ``most`` lines. It is shortened no more than needed. Words of ``told`` stay."""
     budget = room * most
     while True:
-        lines = wrap(shorten(text, budget), room)
+        lines = wrap(shorten(text, budget, told), room)
         if len(lines) <= most or budget <= room // 2:
             return lines[:most]
         budget -= max(room // 12, 1)

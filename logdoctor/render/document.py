@@ -34,6 +34,8 @@ class LogLine(Struct, frozen=True):
     why: str = ""
     number: int = 0
     around: tuple[tuple[int, str], ...] = ()
+    told: frozenset[str] = frozenset()
+    """Words of the line that the answer tells. They stay if the line is shortened."""
 
 
 class Task(Struct, frozen=True):

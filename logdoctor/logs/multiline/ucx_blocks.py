@@ -64,7 +64,7 @@ def _named_status(text: str) -> int | None:
     return number(max(matches)[1]) if matches else None
 
 
-_REMOTE_LID = later(r"\brlid (\d+)")
+_REMOTE_LID = later(r"\b(?:rlid |dlid=)(\d+)")
 """The address of the other port on an InfiniBand fabric, in the dump of a work request."""
 
 

@@ -41,6 +41,8 @@ TOLD_BY_PARENT = ("process crashes", "memory out")
 """Failure classes whose traceback is that of the parent, which only waits for the process.
 
 A dump of the threads is of the process itself."""
+TOLD_LATE = ("kernel faults",)
+"""Failure classes that a later call reports: a GPU works behind the program."""
 NATIVE_SOURCES = (".pyx", ".pxi", ".c", ".cpp")
 """Suffixes of sources that a traceback shows and that are compiled into a library."""
 
@@ -59,7 +61,7 @@ def owner_of(finding: Finding, values: Mapping[str, Scalar], words: Catalogue) -
     if who == "not-told":
         return Owner()
     of_parent = finding.rule.failure_class in TOLD_BY_PARENT and "threads" not in traced.fields
-    if who not in WITH_FRAME or of_parent:
+    if who not in WITH_FRAME or of_parent or finding.rule.failure_class in TOLD_LATE:
         return Owner(who, package=_package(record), why=why)
     return Owner(who, _own_frame(traced), str(traced.fields.get("own_code", "")), _package(traced), why)
 

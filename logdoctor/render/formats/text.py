@@ -149,12 +149,12 @@ class _Layout(Struct, frozen=True):
 
         The first screen leaves out a reason that needs more than one line.
         """
-        lines = wrap_shortened(proof.text, room, self.room.proof_lines)
+        lines = wrap_shortened(proof.text, room, self.room.proof_lines, proof.told)
         gap = room - text_width(lines[-1]) - text_width(proof.why)
         if proof.why and gap >= 2:
             lines[-1] += " " * gap + self.dim(proof.why)
         yield from lines
-        why = wrap(proof.why, room - 2)
+        why = wrap(f"({proof.why.rstrip('.')})", room - 2)
         if proof.why and gap < 2 and (len(why) == 1 or self.room == ROOMY):
             yield from (f"  {self.dim(line)}" for line in why)
 
