@@ -85,7 +85,9 @@ def test_count_uses_singular_and_plural():
 
 
 def test_shortened_line_keeps_the_values_that_the_answer_tells():
-    line = f"Error: built with {'the libraries of a release ' * 4}22902, but runs with 22703. {'Update one of them. ' * 5}"
+    line = (
+        f"Error: built with {'the libraries of a release ' * 4}22902, but runs with 22703. {'Update one of them. ' * 5}"
+    )
     assert "22902" not in shorten(line, 80)
     assert "22902, but runs with 22703" in shorten(line, 80, {"22902", "22703"})
 

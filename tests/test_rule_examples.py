@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from rule_texts import BOOK
 
@@ -18,4 +20,4 @@ def test_examples_of_a_rule_give_the_expected_signature(rule, knowledge):
 def test_examples_of_a_rule_fill_all_placeholders_of_its_words(rule, knowledge):
     for example in rule.examples:
         for cause in diagnose_text(example.log, knowledge).causes[:1]:
-            assert "{" not in cause.title + cause.summary, example.line
+            assert not re.search(r"\{\w+[?}|.]", cause.title + cause.summary), example.line

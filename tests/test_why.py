@@ -28,7 +28,7 @@ def test_rule_lines_owner_and_confidence_are_told(diagnosis):
     text = render_why(diagnosis)
     assert "cuda.oom · rule cuda.oom · confidence 0." in text
     assert ":4  torch.OutOfMemoryError" in text
-    assert "To change: your code" in text
+    assert "To change: your settings" in text
 
 
 def test_rule_that_lost_is_told_with_its_law(diagnosis):

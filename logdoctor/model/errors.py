@@ -11,13 +11,13 @@ class Problem(Struct, frozen=True):
     """An input that could not be read whole."""
 
     what: str
-    """What happened."""
+    """The event."""
     where: str
     """The file, or the file and line."""
     why: str
     """The reason; empty if not known."""
     help: str = ""
-    """What to do about it; empty if there is nothing to do."""
+    """The cure; empty if there is none."""
 
 
 class LogdoctorError(Exception):

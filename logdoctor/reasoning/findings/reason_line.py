@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from logdoctor.model import Line, Record
+from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
 SENTENCE_LINES = 2
@@ -60,7 +61,7 @@ def with_reason_line(record: Record, matched: str) -> Record:
     def points(line: Line) -> int:
         if line is not found and (_ADVICE.search(line.text) or _FRAME.search(line.text)):
             return -MATCHED
-        if (told := _PID.search(line.text)) and record.fields.get("pid", int(told[1])) != int(told[1]):
+        if (told := _PID.search(line.text)) and record.fields.get("pid", pid := number(told[1])) != pid:
             return -MATCHED  # it is of another process of the block
         own = MATCHED * (line is found) + CHOSEN * (line.number == record.line.number)
         return own + _points(line)

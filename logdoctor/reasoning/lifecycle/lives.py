@@ -161,7 +161,12 @@ class Lives:
         self.final_step: Record | None = None
         """Last step of all, if its number is the total.  Bars do not count, because any loop may draw one."""
         self.greetings: dict[Hashable, Record] = {}
-        """Last greeting of each rank, such as ``Hello from rank 3 of 8``."""
+        """Last greeting of each rank since the program was started last, such as ``Hello from rank 3 of 8``."""
+        self.started_at = 0
+        """`Record.order` of the last start of the program."""
+        self.result: Record | None = None
+        """Final result of the program, if no process had ended before."""
+        self._any_ended = False
         self.activity: dict[str, Record] = {}
         """Last step or phase in each file before a process there waited in vain."""
         self._waiting: set[str] = set()
@@ -236,10 +241,13 @@ class Lives:
             self._waiting.add(record.line.file)
         elif mark == "starts again" or (mark in ("starts", "comes up") and record.line.file in self._waiting):
             self._waiting.clear()
-        if mark == "works" and of == "process":
-            self._read_work(record, life)
-        elif mark == "works" and of == "group" and len(self.greetings) < MAX_LIVES:
-            self.greetings[record.fields.get("value")] = record
+        if sign.last or "first end" in sign.tells or (of == "named" and mark in ("fails", "is ended")):
+            self._any_ended = True  # results and greetings after that come from another program
+        if mark == "works":
+            self._read_work(of, record, life)
+        elif mark == "starts" and of == "program":
+            self.greetings.clear()
+            self.started_at = record.order
         elif mark == "closes":
             self._read_closing(of, record)
         elif mark in ("ends well", "is ended", "fails", "gives up") and not is_place(record):
@@ -248,7 +256,15 @@ class Lives:
             if of == "job" and sign.late and mark != "ends well":
                 self.job_failed = record
 
-    def _read_work(self, record: Record, life: Lifecycle) -> None:
+    def _read_work(self, of: str, record: Record, life: Lifecycle) -> None:
+        if of == "program":
+            self.result = None if self._any_ended else record
+        elif of == "process":
+            self._read_step(record, life)
+        elif not self._any_ended and len(self.greetings) < MAX_LIVES:
+            self.greetings[record.fields.get("value")] = record
+
+    def _read_step(self, record: Record, life: Lifecycle) -> None:
         if not life.work.count and life is not self._others and not isinstance(key_of(record), int):
             self.unranked_works.append(life.work)
         life.work.add(record)

@@ -105,10 +105,15 @@ def _clearly_after(later_record: Record, earlier: Record, lives: Lives) -> bool:
 
 
 def _ended_well(alarm: Record, lives: Lives, run: Run) -> Refutation | None:
-    """Return the good end of the job or of ``run`` after an alarm."""
-    done = lives.program.well
+    """Return the good end of the job or of ``run`` after an alarm.
+
+    A final result refutes only what is not fatal, because it does not show that the process itself survived.
+    """
+    done, result = lives.program.well, lives.result
     if done is not None and printed_after(done, alarm) and (run is None or run(done)):
         return Refutation(done, "ended well")
+    if result is not None and alarm.level != "fatal" and printed_after(result, alarm):
+        return Refutation(result, "ended well")
     return _all_greeted(alarm, lives) or _ended_well_by_report(alarm, lives, run)
 
 
@@ -118,7 +123,7 @@ def _all_greeted(alarm: Record, lives: Lives) -> Refutation | None:
     It refutes only what is not fatal, because it does not show that the process itself survived.
     """
     later = [greeting for greeting in lives.greetings.values() if greeting.order > alarm.order]
-    if not later or alarm.level == "fatal":
+    if not later or alarm.level == "fatal" or alarm.order < lives.started_at:
         return None
     last = max(later, key=lambda greeting: greeting.order)
     total = last.fields.get("total")

@@ -14,12 +14,12 @@ from logdoctor.reasoning.lifecycle.last_words import LastWords
 Kind = Literal["attempt", "job"]
 Series = tuple[str, str]
 Place = tuple[float, float]
-Worker = tuple[int | None, int]
-"""Pid of the agent, and local rank."""
 
 MAX_SPANS = 32
 MAX_SERIES = 8
 MAX_WORKERS = 1 << 10
+STARTED_AFTER = 3.0
+"""Seconds that an agent needs at least to start workers that fail."""
 GOING = 3
 """Number of steps after a supposed end that show that it was no end, if nothing started in between."""
 FIRST_VALUES = (0, 1)
@@ -73,8 +73,8 @@ class Track(Struct):
     """First and last step of each series in this span."""
     before: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
     """First and last step of each series in the previous span."""
-    dead: dict[Worker, Record] = field(default_factory=dict)
-    """Last worker that an agent of torchrun found dead, by local rank."""
+    dead: dict[int, Record] = field(default_factory=dict)
+    """Last worker that was found dead, by local rank, since an agent of torchrun gave up."""
     restarts: int = 0
     opened: Record | None = None
     """Record at which the last report of a batch system begins."""
@@ -118,6 +118,7 @@ class Track(Struct):
         """Note the end of the job or of a process."""
         if is_over(record) or str(record.fields.get("exception")).endswith("ChildFailedError"):
             self.restart_expected = False
+            self.dead.clear()
         if self.begun and (self.ended is None or is_over(record)):
             self.ended, self.steps_since = record, 0
 
@@ -200,17 +201,20 @@ class Track(Struct):
         self.begun, self.ended = False, None
 
     def found_dead(self, record: Record) -> None:
-        """Note a dead worker. If the agent found one of its local rank dead before, an attempt began in between."""
+        """Note a dead worker.
+
+        If another of its local rank was found dead before, the workers were started again in between. On another node
+        they may end at nearly the same time, or after the agent of the first node gave up.
+        """
         self.restart_expected = True
         local, pid = record.fields.get("local_rank"), record.fields.get("pid")
-        if not isinstance(local, int) or pid is None:
+        if not isinstance(local, int) or pid is None or (local not in self.dead and len(self.dead) >= MAX_WORKERS):
             return
-        worker = record.source.pid, local
-        before, last = self.dead.get(worker), self.spans[-1]
-        if before is None and len(self.dead) >= MAX_WORKERS:
-            return
-        self.dead[worker] = record.without_lines()
+        before, last = self.dead.get(local), self.spans[-1]
+        self.dead[local] = record.without_lines()
         if before is None or before.fields.get("pid") == pid or last.first > before.order:
+            return
+        if before.time is None or record.time is None or record.time - before.time < STARTED_AFTER:
             return
         self.restarts += 1
         if len(self.spans) < MAX_SPANS:
