@@ -197,8 +197,8 @@ def test_captured_cases_and_experiments_of_the_lab_belong_together():
     assert {e.case for e in EXPERIMENTS if not e.expected_wrong} <= captured
 
 
-NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
-UNSHOWN = 27
+NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+(?:\.\d+)?)")
+UNSHOWN = 16
 """Answers of which a number of the title or of the first sentence stands in no quoted line. The number may only fall."""
 
 
@@ -207,7 +207,20 @@ def shown_numbers(diagnosis: Diagnosis) -> set[str]:
     cause, job = diagnosis.causes[0], diagnosis.job
     lines = " ".join(f"{e.line.text} {e.line.file} {e.why}" for e in cause.evidence).replace(",", "")
     who = cause.culprit
-    names = (*who.ranks, *who.local_ranks, *who.pids, *who.hosts, *who.gpus, *who.peers, job.id, job.ranks_expected)
+    versions = (version for _, version in job.versions)
+    names = (
+        *who.reporters.ranks,
+        cause.owner.frame,
+        *versions,
+        *who.ranks,
+        *who.local_ranks,
+        *who.pids,
+        *who.hosts,
+        *who.gpus,
+        *who.peers,
+        job.id,
+        job.ranks_expected,
+    )
     sizes = " ".join(format_size(int(kb) * 1024) for kb in re.findall(r"(\d+)kB", lines))
     text = f"{lines} {sizes} {' '.join(map(str, names))} {len(job.ranks_seen)}"
     return {*re.findall(r"\d+(?:\.\d+)?", text), *re.findall(r"\d+", text)}
