@@ -50,7 +50,7 @@ def _stands(end: Record, state: JobState) -> bool:
     """Return whether nothing speaks against a told end.
 
     A launcher must tell the end of as many processes as the job has. Where processes tell it themselves, each rank that
-    took part must do so, and say nothing more. A library that closes a rank as its last word tells it too.
+    took part must do so, and say nothing more.
     """
     lives = state.lives
     if end.has("ends well", "named"):
@@ -61,17 +61,10 @@ def _stands(end: Record, state: JobState) -> bool:
 
 def _all_ended_well(end: Record, lives: Lives) -> bool:
     heard = {key: life for key, life in lives.processes.items() if life.last is not None}
-    ranks = {key: life for key, life in heard.items() if isinstance(key, int) and _took_part(life, lives)}
-    if not all(life.well or _was_closed(key, life, lives) for key, life in ranks.items()):
+    if not all(life.well for key, life in heard.items() if isinstance(key, int) and _took_part(life, lives)):
         return False
     life = heard.get(key_of(end))
     return life is None or life.last is None or life.last.order <= end.order
-
-
-def _was_closed(rank: int, life: Lifecycle, lives: Lives) -> bool:
-    """Return whether a library closed the rank, and the rank printed nothing after that."""
-    closings = (closed[rank] for closed in lives.closings.values() if rank in closed)
-    return life.alarm is None and any(life.last is None or life.last.order <= c.order for c in closings)
 
 
 def _took_part(life: Lifecycle, lives: Lives) -> bool:
