@@ -179,6 +179,42 @@ def test_job_stood_still_by_its_own_rhythm(idle: float, times: tuple[float, ...]
     assert ("stood_still" in ended_after(idle, *times).records_by_kind) is stood
 
 
+def loop_ended_after(seconds: float, *lines: str, later: str = "") -> Log:
+    """Return a log of which only the start has a time, and a time limit ``seconds`` after it."""
+    log = Log().add("c10d.store_listening", None, "started", 50_000.0)
+    log.add("progress.phase", None, "reads its data", 50_000.0)
+    for text in lines:
+        value, total = (int(part) for part in text.partition("]")[0].strip("[").split("/"))
+        log.add("progress.step", None, text, unit="iteration", value=value, total=total)
+    if later:
+        log.add("progress.phase", None, later)
+    return log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 50_000.0 + seconds, "fatal")
+
+
+HALFWAY = ("[100/400]  eta: 0:50:00", "[150/400]  eta: 0:41:40", "[200/400]  eta: 0:33:20")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "lines", "later", "stood"),
+    [
+        (14_900.0, HALFWAY, "", True),
+        (2_400.0, HALFWAY, "", False),
+        (2_000.0 + 3 * 3600, HALFWAY, "", False),
+        (14_900.0, (*HALFWAY[1:], HALFWAY[0]), "", False),
+        (14_900.0, (*HALFWAY[:2], "[200/900]  eta: 1:56:40"), "", False),
+        (14_900.0, ("[100/400]", "[150/400]", "[200/400]"), "", False),
+        (14_900.0, HALFWAY, "Saving checkpoint", False),
+    ],
+    ids=["hours later", "too soon", "another time zone", "counts anew", "two loops", "no speed", "another phase"],
+)
+def test_a_loop_without_times_is_measured_by_its_eta(
+    seconds: float, lines: tuple[str, ...], later: str, *, stood: bool
+) -> None:
+    found = loop_ended_after(seconds, *lines, later=later).records_by_kind
+    assert ("stood_still" in found) is stood
+    assert not stood or found["stood_still"].fields["idle"] == "3 h 30 min"
+
+
 def test_stacks_after_the_last_step_say_that_somebody_looked() -> None:
     log = Log().step(None, 1, 1000.0).step(None, 2, 1000.5).step(None, 3, 1001.0).add("python.stack", None, "stack")
     log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 1301.0, "fatal")

@@ -75,3 +75,41 @@ EVERY_SECOND = [f"step {step}/9 loss 2.1" for step in (2, 4, 6, 8)]
 )
 def test_bare_done_is_a_good_end_only_after_the_last_step(knowledge, lines, expected):
     assert verdict(knowledge, *lines) == expected
+
+
+NO_FAULT = "every pass done: 80 swaps, 0 mismatches"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([NO_FAULT, *CLOSED], "finished"),
+        (["every pass done: 80 swaps, 2 mismatches", *CLOSED], "no-end-seen"),
+        ([*CLOSED], "no-end-seen"),
+        ([NO_FAULT], "no-end-seen"),
+        ([NO_FAULT, CLOSED[0]], "no-end-seen"),
+        ([NO_FAULT, "step 3 loss 2.1", *CLOSED], "no-end-seen"),
+    ],
+    ids=["none", "some", "no count", "not closed", "one of two closed", "work follows"],
+)
+def test_a_count_of_no_faults_is_an_end_if_a_library_closes_all(knowledge, lines, expected):
+    world = [
+        f"gx07:{pid}:{pid} [{rank}] NCCL INFO comm 0x9f rank {rank} nranks 2 cudaDev {rank} busId 1000 - Init COMPLETE"
+        for rank, pid in enumerate((71, 72))
+    ]
+    assert verdict(knowledge, *world, *lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("end", "later", "expected"),
+    [
+        ("tidy: finished: 75 files", [], "finished"),
+        ("tidy: finished: 75 files", ["(sweep pid=812) part 9 read"], "finished"),
+        ("tidy: finished: 75 files", ["step 3 loss 2.1"], "no-end-seen"),
+        ("tidy: finished: 75 files, 4 left out", [], "no-end-seen"),
+        ("tidy: evaluation finished: 75 files", [], "no-end-seen"),
+    ],
+    ids=["last line", "no work follows", "a step follows", "not all", "a part"],
+)
+def test_a_program_tells_its_end_by_its_count(knowledge, end, later, expected):
+    assert verdict(knowledge, "step 1 loss 2.4", "step 2 loss 2.2", end, *later) == expected

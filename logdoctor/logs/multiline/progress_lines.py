@@ -19,6 +19,7 @@ _LOSS = later(
     r"|-?inf|-?NaN|-?Inf|NAN)\b"
 )
 _EPOCH = later(r"\b[Ee]poch['\"]? ?[:=]? ?\[?(?P<epoch>\d+(?:\.\d+)?)")
+_OPTIONS = later(r"\bNamespace\(|(?:^|\s)--[a-z]")
 _PHASES = (
     ("save", r"[Ss]av(?:e|ing)\b|[Ww]riting .{0,20}(?:checkpoint|shard|weight)|[Cc]onsolidat"),
     ("resume", r"[Rr]esum|[Rr]estor|[Ss]kipping (?:the )?(?:first|batches)|[Ff]ast[- ]?[Ff]orward"),
@@ -55,9 +56,14 @@ _FACTORS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
 
 def read_step(unit: str) -> MultilineReader:
-    """Return a reader for a line that counts ``unit``. It adds loss and epoch if printed."""
+    """Return a reader for a line that counts ``unit``. It adds loss and epoch if printed.
 
-    def read(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
+    The reader returns None for options and settings, because ``--epoch 3 --lr 0.1`` counts nothing.
+    """
+
+    def read(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
+        if _OPTIONS.search(head.text):
+            return None
         values = _step_fields(head.text, fields, unit)
         return Multiline(head.text[:400], _mark_bar(values) if BAR_MARK in head.text[:400] else values)
 

@@ -6,9 +6,9 @@ Derived records (format ``ledger``, each on a log line that shows it):
   late_hosts, rank (if it is a single rank), unit, step (the last), others_step, behind (in intervals of the rank),
   phase (if the rank began a phase after its last step), work, certain. The field ``certain`` is ``no`` if the rank's
   log is a file of its own that ends there. Such a log may have been cut.
-- ``ledger.stood_still``    the job had printed no progress for long when it was ended: idle_s, idle (as text), unit,
-  step, phase, looked (``yes``: somebody took stacks meanwhile), by (``limit``: its time limit ended it, ``order``: a
-  person or the batch system did)
+- ``ledger.stood_still``    the job had printed no progress for long when it was ended: idle_s, idle (as text; rounded
+  down if it is reckoned from the ``eta`` of steps without a time), unit, step, phase, looked (``yes``: somebody took
+  stacks meanwhile), by (``limit``: its time limit ended it, ``order``: a person or the batch system did)
 
 Where ranks print their own steps, synchronous training keeps them within one interval of each other. One interval is no
 evidence, because a killed process loses its output buffers. So a rank counts as behind if it is two intervals
@@ -48,6 +48,11 @@ MAX_LINES_BETWEEN = 3
 ZONE_STEP = 900.0
 """Seconds. Clocks of different time zones differ by multiples of it."""
 ZONE_SLACK = 50.0
+RECKONED_SLACK = 300.0
+"""Seconds by which a reckoned time may err. A zone may then explain it."""
+RECKONED_ROUND = 1800
+HOUR = 3600.0
+_ETA = later(r"\beta: ?(?:(?P<days>\d{1,3}) days?, ?)?(?P<hours>\d{1,3}):(?P<minutes>\d\d):(?P<seconds>\d\d)\b")
 _EPOCH = later(r"(?i)\bepoch\W{0,3}(\d{1,7})")
 _DIGITS = later(r"\d+")
 _LIMIT = later(r"(?i)time ?limit|TIMEOUT|walltime|RUNLIMIT|deadline")
@@ -90,6 +95,37 @@ class RankSteps(Struct):
         return max(0.0, self.last.time - self.start_time) / (self.count - 1)
 
 
+class Loop(Struct):
+    """The steps of a job, as long as they are those of one loop that counts to a total."""
+
+    last: Record | None = None
+    is_one: bool = True
+    lines_apart: int = 0
+    """Lines from the step before to the last one."""
+
+    def add(self, step: Record) -> None:
+        before, value = self.last, step.fields.get("value")
+        self.last = step
+        if not isinstance(value, int) or not isinstance(step.fields.get("total"), int):
+            self.is_one = False
+        elif before is not None and self.is_one:
+            earlier = before.fields.get("value")
+            self.is_one = isinstance(earlier, int) and value > earlier and _loop_of(step) == _loop_of(before)
+            self.lines_apart = step.line.number - before.line.number
+
+    @property
+    def seconds(self) -> float | None:
+        """Time that the loop took to its last step, reckoned from the time that it said it still needs."""
+        eta = _ETA.search(self.last.text) if self.last is not None and self.is_one else None
+        if eta is None or self.last is None:
+            return None
+        value, total = self.last.fields.get("value"), self.last.fields.get("total")
+        if not isinstance(value, int) or not isinstance(total, int) or value >= total:
+            return None
+        days, hours, minutes, seconds = (int(part or 0) for part in eta.groups())
+        return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) / (total - value) * value
+
+
 class Detector(Struct):
     """Collected progress of all ranks."""
 
@@ -99,6 +135,9 @@ class Detector(Struct):
     phases: dict[ProcessKey, Record] = field(default_factory=dict)
     """Last phase of each process."""
     last_step: Record | None = None
+    loop: Loop = field(default_factory=Loop)
+    time_before: float | None = None
+    """Latest time of a step, a phase or a start, so the loop goes on after it or began after it."""
     step_count: int = 0
     longest_gap: float = 0.0
     """Longest time between two steps, in seconds."""
@@ -110,8 +149,11 @@ class Detector(Struct):
     """First order of a person or of the batch system to end the job."""
 
     def observe(self, record: Record) -> None:
+        if record.time is not None and (record.has("works") or record.has("busy") or starts_workers(record)):
+            self.time_before = max(record.time, self.time_before or 0.0)
         if record.has("works", "process"):
             self._measure_gap(record)
+            self.loop.add(record)
             self.last_step, self.last_phase, self.stacks = record, None, None
             if (process := _process_key(record)) is not None:
                 self._read_step(record, process)
@@ -225,13 +267,15 @@ class Detector(Struct):
         if last_step is None or order is None or state.lives.program.well is not None or self.step_count < MIN_COUNT:
             return []
         last_sign = self.last_phase or last_step
-        if last_sign.time is None or order.time is None or (order is self.order and state.lives.anyone_waited):
+        if order.time is None or (order is self.order and state.lives.anyone_waited):
             return []
-        idle = order.time - last_sign.time
-        remainder = idle % ZONE_STEP
-        if min(remainder, ZONE_STEP - remainder) < ZONE_SLACK or idle < self._bearable(
-            last_step, last_sign, order, state
-        ):
+        if last_sign.time is None:
+            idle = self._reckon_idle(last_step, order.time, state)
+        else:
+            idle = order.time - last_sign.time
+            is_zone = _is_near_multiple(idle, ZONE_STEP, ZONE_SLACK)
+            idle = 0.0 if is_zone or idle < self._bearable(last_step, last_sign, order, state) else idle
+        if not idle:
             return []
         phase = self.last_phase
         record = derive_record(
@@ -246,6 +290,21 @@ class Detector(Struct):
             by="limit" if order is self.time_limit else "order",
         )
         return [record]
+
+    def _reckon_idle(self, last_step: Record, end: float, state: JobState) -> float:
+        """Return the seconds without progress of a job whose steps print no time, 0.0 if they are not known.
+
+        The job had no more to do since its last line with a time than this one loop, and the loop tells its speed.
+        """
+        took = self.loop.seconds
+        if took is None or self.time_before is None or self.last_phase is not None:
+            return 0.0
+        idle = end - self.time_before - took
+        if idle < max(MIN_IDLE_SECONDS, took) or _is_near_multiple(idle, HOUR, RECKONED_SLACK):
+            return 0.0
+        if state.lives.lines_after(last_step) > max(MAX_LINES_BETWEEN, self.loop.lines_apart):
+            return 0.0
+        return idle // RECKONED_ROUND * RECKONED_ROUND
 
     def _bearable(self, last_step: Record, last_sign: Record, order: Record, state: JobState) -> float:
         """Return the seconds without progress that this job may need.
@@ -262,6 +321,15 @@ class Detector(Struct):
         if rhythm is None or (between > MAX_LINES_BETWEEN and self.stacks is None):
             return max(MIN_IDLE_SECONDS, MIN_IDLE_GAPS * self.longest_gap)
         return max(MIN_STILL_SECONDS, MIN_STILL_STEPS * rhythm, MIN_STILL_GAPS * self.longest_gap)
+
+
+def _loop_of(step: Record) -> tuple[object, ...]:
+    return step.line.file, step.fields.get("unit"), step.fields.get("total"), step.fields.get("what")
+
+
+def _is_near_multiple(seconds: float, step: float, slack: float) -> bool:
+    remainder = seconds % step
+    return min(remainder, step - remainder) < slack
 
 
 def _log_continues(steps: RankSteps, ahead: list[RankSteps], state: JobState) -> bool:

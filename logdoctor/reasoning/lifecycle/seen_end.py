@@ -12,6 +12,7 @@ from logdoctor.model import Record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.lives import MAX_GOOD_ENDS, Lifecycle, Lives, is_last_of_count, key_of
 
+COUNT = "progress.counted"
 LINES_BELOW = 40
 """Lines that a program may print after its last step."""
 
@@ -25,7 +26,22 @@ def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record |
     step = lives.final_step
     if step is not None and in_run(step) and lives.counters.are_complete(step):
         return step if lives.lines_after(step) <= LINES_BELOW else None
-    return _find_closing(state, in_run)
+    return _find_closing(state, in_run) or _find_closing_after_count(state, in_run)
+
+
+def _find_closing_after_count(state: JobState, in_run: Callable[[Record], bool]) -> Record | None:
+    """Return the line by which a library closed the last member of a job that had counted no fault of its work.
+
+    The count alone tells no end, because a program may check its work in the middle.
+    """
+    told, members = state.lives.closings.get(COUNT, {}), state.places.expected or 1
+    if None not in told or members == 1 or not in_run(told[None]):
+        return None
+    for kind, closings in state.lives.closings.items():
+        closed = [record for record in closings.values() if kind != COUNT and state.surely_after(record, told[None])]
+        if len(closings) >= members and closed:
+            return max(closed, key=lambda record: record.order)
+    return None
 
 
 def _find_closing(state: JobState, in_run: Callable[[Record], bool]) -> Record | None:
