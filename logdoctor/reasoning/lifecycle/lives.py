@@ -301,6 +301,11 @@ class Lives:
         """Return the steps of each rank that made some."""
         return {key: life.work for key, life in self.processes.items() if isinstance(key, int) and life.work.count}
 
+    @property
+    def has_program_records(self) -> bool:
+        """True after a record of a library or launcher of a job, which no other program prints."""
+        return bool(self._files_of["program"])
+
     def is_machine_log(self, file: str) -> bool:
         """Return whether a file holds records of machine or cluster only."""
         return file in self._files_of["machine"] and file not in self._files_of["program"]

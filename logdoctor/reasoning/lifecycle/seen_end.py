@@ -109,4 +109,5 @@ def is_alive(state: JobState) -> bool:
         or state.launcher
         or state.environment
         or lives.good_ends
+        or lives.has_program_records
     )
