@@ -39,8 +39,8 @@ _LOADED_PATH = later(
     r"\b(?:from|at|checkpoint|ckpt|file|weights|model|loading) {1,2}['\"]?"
     r"(?P<path>(?=[^\s'\"]{0,300}[A-Za-z])(?!https?:|in/|it/)[^\s'\"\[\]]*/[^\s'\"]*[^\s'\".,;:)])"
 )
-_CONFIGURATION = later(r"/[^/]*config\.json$")
-"""A file in the folder of a checkpoint."""
+_CONFIGURATION = later(r"/(?:[^/]*config\.json|(?:pytorch_)?model[^/]*\.(?:safetensors|bin))$")
+"""A file in the folder of a checkpoint, as Transformers names them."""
 _PHASE = tuple((name, later(pattern)) for name, pattern in _PHASES)
 
 
