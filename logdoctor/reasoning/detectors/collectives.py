@@ -2,8 +2,8 @@
 
 Derived records (format ``ledger``, each on a log line that shows it):
 
-- ``ledger.collective_mismatch``  ranks of a group ran different collectives: seq, op, other_op, odd, odd_hosts (the
-  smaller side, absent where the sides are equal), ranks, lowest (the only rank in the lower of two numbers), op_ranks,
+- ``ledger.collective_mismatch``  ranks of a group ran different collectives: seq, same_seq (of both), op, other_op,
+  odd, odd_hosts (the smaller side, absent where the sides are equal), ranks, lowest (the only rank in the lower of two numbers), op_ranks,
   op_hosts, other_ranks, other_hosts (the ranks that are known on both sides)
 - ``ledger.call_behind``          few ranks wait in a lower number than the others: seq, op, others_seq, others_op,
   behind, behind_hosts, lowest (where one rank is behind)
@@ -339,6 +339,7 @@ def _mismatch_records(sides: tuple[list[Waiter], list[Waiter]], unsure: int, sta
     most, odd = sides
     fields: dict[str, Value | None] = {
         "seq": min(most[0].seq, odd[0].seq),
+        "same_seq": most[0].seq if most[0].seq == odd[0].seq else None,
         "op": _describe(most[0], odd[0]),
         "other_op": _describe(odd[0], most[0]),
         "ranks": tuple(sorted(s.rank for s in odd)),
