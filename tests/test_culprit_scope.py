@@ -167,5 +167,7 @@ def test_the_only_host_is_no_culprit_of_calls_that_differ(knowledge) -> None:
         + (frames + library + told).format(40 + rank, rank, call)
         for rank, call in enumerate(("all_reduce", "barrier"))
     )
-    cause = diagnose_log(f"[rank0]: world size 2, host hx7, torch 2.9\n{log}", knowledge).causes[0]
+    cause = diagnose(
+        io.BytesIO(f"[rank0]: world size 2, host hx7, torch 2.9\n{log}".encode()), knowledge=knowledge
+    ).causes[0]
     assert (cause.signature, cause.culprit.hosts) == ("collective.desync", ())

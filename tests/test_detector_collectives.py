@@ -260,4 +260,4 @@ def test_a_wrapped_line_is_shown_where_it_names_the_operation(knowledge) -> None
         for rank, op in enumerate(("ALLREDUCE", "BROADCAST", "ALLREDUCE"))
     )
     evidence = diagnose_log(log, knowledge).causes[0].evidence
-    assert "OpType=BROADCAST" in evidence[0].line.text
+    assert all("OpType=" in shown.line.text for shown in evidence[:2])
