@@ -4,7 +4,7 @@ Derived records (format ``ledger``, each on a log line that shows it):
 
 - ``ledger.collective_mismatch``  ranks of a group ran different collectives: seq, same_seq (of both), op, other_op,
   odd, odd_hosts (the smaller side, absent where the sides are equal), ranks, lowest (the only
-  rank in the lower of two numbers), op_ranks, op_hosts, other_ranks, other_hosts (the ranks that are known on both sides)
+  rank in the lower of two numbers), op_ranks, op_hosts, other_ranks, other_hosts (all known ranks)
 - ``ledger.call_behind``          few ranks wait in a lower number than the others: seq, op, others_seq, others_op,
   behind, behind_hosts, lowest (where one rank is behind)
 - ``ledger.missing_rank``         all ranks but one waited: seq, op, missing
