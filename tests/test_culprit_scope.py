@@ -156,3 +156,18 @@ def test_host_that_slurm_lost_is_the_one_to_which_others_lost_their_connections(
         "slurmstepd: error: *** JOB 812 ON gp-3 CANCELLED AT 2025-05-19T07:00:12 DUE TO NODE FAILURE ***",
     )
     assert (culprit.scope, culprit.hosts, culprit.why) == ("one", ("gp-4",), "other-side")
+
+
+def test_the_only_host_is_no_culprit_of_calls_that_differ(knowledge) -> None:
+    frames = 'File "/srv/tide.py", line {0}, in run\n[rank{1}]:     dist.{2}(x)\n'
+    library = '[rank{1}]:   File "/opt/env/site-packages/torch/distributed/distributed_c10d.py", line 25, in {2}\n'
+    told = "[rank{1}]: RuntimeError: Timed out waiting 60000ms for recv operation to complete\n"
+    log = "".join(
+        f"[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   "
+        + (frames + library + told).format(40 + rank, rank, call)
+        for rank, call in enumerate(("all_reduce", "barrier"))
+    )
+    cause = diagnose(
+        io.BytesIO(f"[rank0]: world size 2, host hx7, torch 2.9\n{log}".encode()), knowledge=knowledge
+    ).causes[0]
+    assert (cause.signature, cause.culprit.hosts) == ("collective.desync", ())

@@ -72,3 +72,16 @@ def test_closed_connections_without_a_time_out_give_nothing() -> None:
 def test_restart_resets_the_waits() -> None:
     restart = "I1009 15:30:46.436000 7001 torch/distributed/elastic/agent/server/api.py:713] [default] Worker group FAILED. 2/3 attempts left; will restart worker group\n"
     assert derive_records(waits(0, "all_reduce") + restart + waits(1, "barrier")) == {}
+
+
+def test_both_sides_are_told_with_their_ranks_and_lines() -> None:
+    here = waits(0, "all_reduce", function="balance") + waits(2, "all_reduce", CLOSED, function="balance")
+    there = waits(1, "barrier", function="send") + waits(3, "barrier", CLOSED, function="send")
+    fields = derive_records(here + there)["waits_differ"].fields
+    assert (fields["ranks_here"], fields["function"], fields["here"]) == ((1, 3), "barrier", "train.py:88 in send")
+    assert (fields["ranks_there"], fields["others_function"]) == ((0, 2), "all_reduce")
+
+
+def test_no_line_is_told_where_ranks_reach_one_call_from_several() -> None:
+    text = waits(0, "all_reduce") + waits(1, "barrier", CLOSED) + waits(2, "all_reduce", CLOSED, function="other")
+    assert not derive_records(text)["waits_differ"].fields.get("there")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from failing_job import diagnose_log
 from handmade_records import make_record
 
 from logdoctor.model import Level, Line, Record, Source, Value
@@ -240,3 +241,23 @@ def test_a_rank_that_came_late_by_less_than_the_doubt_of_the_clocks_is_not_late(
     log = gave_up(Log(), 0, 1000.0, 600_010)
     log.add("c10d.watchdog_timeout", rank=1, time=1620.0, host="oak4", seq=40, op="ALLREDUCE", ran_ms=600_010)
     assert not log.reports_state(1, 40, 43).records_by_kind
+
+
+def test_a_mismatch_tells_the_ranks_and_hosts_of_both_sides() -> None:
+    log = Log()
+    for rank, op in enumerate(("ALLREDUCE", "BROADCAST", "ALLREDUCE")):
+        log.add("c10d.watchdog_timeout", rank=rank, seq=40, op=op, numel_in=64, host=f"hx{rank}")
+    fields = log.records_by_kind["collective_mismatch"].fields
+    assert (fields["op_ranks"], fields["op_hosts"]) == ((0, 2), ("hx0", "hx2"))
+    assert (fields["other_ranks"], fields["other_hosts"]) == ((1,), ("hx1",))
+
+
+def test_a_wrapped_line_is_shown_where_it_names_the_operation(knowledge) -> None:
+    log = "".join(
+        f"[rank{rank}]:[E612 07:31:40.118230411 ProcessGroupNCCL.cpp:629] [Rank {rank}] Watchdog caught collective "
+        f"operation timeout: \nWorkNCCL(SeqNum=57, OpType={op}, NumelIn=8, NumelOut=8, Timeout(ms)=300000) ran for "
+        f"300031 milliseconds before timing out.\n"
+        for rank, op in enumerate(("ALLREDUCE", "BROADCAST", "ALLREDUCE"))
+    )
+    evidence = diagnose_log(log, knowledge).causes[0].evidence
+    assert all("OpType=" in shown.line.text for shown in evidence[:2])

@@ -210,3 +210,30 @@ def test_process_that_gdb_names_only_as_it_detaches_is_compared(knowledge):
 def test_other_process_is_shown_also_if_the_odd_one_is_dumped_last() -> None:
     text = spy(70100, ALL_REDUCE) + spy(70101, ALL_REDUCE) + spy(70102, READING)
     assert {*derive_records(text)} == {"odd_stack", "others_stack"}
+
+
+def gdb(pid: int, call: str, arguments: str, headline: str = "== solver ==") -> str:
+    return (
+        f"{headline}\n#0  0x00007f10 in epoll_wait () from /lib64/libc.so.6\n"
+        f"#1  0x00007f11 in ompi_coll_inner (module=0x55, rank=77) from /opt/ompi/lib/libmpi.so.40\n"
+        f"#2  0x00007f12 in {call} () from /opt/ompi/lib/libmpi.so.40\n"
+        f"#3  0x00005513 in relax ({arguments}) at tide.c:64\n#4  0x00005514 in main () at tide.c:91\n"
+        f"[Inferior 1 (process {pid}) detached]\n\n"
+    )
+
+
+def test_the_rank_is_read_from_the_argument_of_the_programs_own_function() -> None:
+    log = "".join(gdb(8100 + n, "PMPI_Allreduce", f"cells=64, rank={n}, size=3") for n in range(3))
+    assert [e.rank for e in stacks(log)] == [0, 1, 2]
+
+
+def test_a_headline_of_two_marks_names_the_rank() -> None:
+    assert [(e.rank, e.pid) for e in stacks(gdb(8104, "PMPI_Bcast", "cells=64", "== rank 4 (pid 8104) =="))] == [
+        (4, 8104)
+    ]
+
+
+def test_the_rank_that_stands_in_another_collective_is_told(knowledge) -> None:
+    log = "".join(gdb(8100 + n, "PMPI_Allreduce", f"rank={n}, size=4") for n in range(3))
+    cause = diagnose_log(log + gdb(8103, "PMPI_Bcast", "rank=3, size=4"), knowledge, hung=True).causes[0]
+    assert "Rank 3 (pid 8103) stands apart: the others are in PMPI_Allreduce." in cause.summary

@@ -191,6 +191,11 @@ class JobState:
         latest = self._latest_step()
         return latest is not None and latest.order < record.order
 
+    def stepped_between(self, earlier: Record, later: Record) -> bool:
+        """Return whether any process made a step between two records, as far as its steps are kept."""
+        orders = (step.order for work in self.lives.works(None) for step in work.newest_first())
+        return any(earlier.order < order < later.order for order in orders)
+
     def evidence(self, record: Record, why: str = "") -> Evidence:
         return Evidence(record.line, self.places.rank_of(record), self.places.host_of(record), record.time, why)
 

@@ -30,6 +30,8 @@ _DETACHED = later(r"^\s*\[Inferior \d+ \(process (?P<pid>\d{1,10})\) detached\]"
 _QUIET = later(r"^\s*(?:\[New LWP|\[Inferior |Using host libthread_db|Reading symbols|Attaching to )")
 _SIGNAL_HANDLER = later(r"^\s*#\d+ +<signal handler called>")
 """The frames that the signal interrupted stand below this line."""
+_RANK = later(r"[(, ](?:my_?|mpi_?|world_?|global_?)?rank=(?P<rank>\d{1,7})[,)]")
+"""An argument of the program's own function. Ranks of the library's inner functions stand in frames further in."""
 MAX_LINES = 40
 MAX_BETWEEN = 12
 MAX_HEAD = 6
@@ -70,10 +72,18 @@ def read_backtrace(head: Message, head_fields: Mapping[str, Value], below: Itera
             fields["pid"] = main.pid
     if libraries:
         fields["library"] = libraries[0]
+    if complete and (rank := _rank_of(main)) is not None:
+        fields["rank"] = rank
     fields |= {name: value for name, value in head_fields.items() if name in ("rank", "host")}
     others = [line for t in threads if t is not main for line in t.lines]
     text = "\n".join([*([] if _is_head(head) else [head.text]), *main.lines, *others][:MAX_LINES])
     return Multiline(text, fields, tuple(n for n in taken if n), main.at)
+
+
+def _rank_of(thread: Thread) -> int | None:
+    """Return the rank that the outermost frame with such an argument was called with (``rank=3``)."""
+    told = (_RANK.search(line) for line in reversed(thread.lines))
+    return next((number(rank["rank"]) for rank in told if rank), None)
 
 
 def _is_head(head: Message) -> bool:

@@ -36,8 +36,12 @@ _FAILS = later(
 """A line that reports the failure of a phase. Another pattern reads it."""
 _CHECKPOINT_STEP = later(r"(?:iteration|step|checkpoint|ckpt)[ :=_-]{0,9}(?P<step>\d{1,15})\b")
 _CHECKPOINT_PATH = later(r"\b(?:to|in|at|as) {0,2}['\"]?(?P<path>[^\s'\"]*/[^\s'\"]*[^\s'\".,;:])")
-_CONFIGURATION = later(r"/[^/]*config\.json$")
-"""A file in the folder of a checkpoint."""
+_LOADED_PATH = later(
+    r"\b(?:from|at|checkpoint|ckpt|file|weights|model|loading) {1,2}['\"]?"
+    r"(?P<path>(?=[^\s'\"]{0,300}[A-Za-z])(?!https?:|in/|it/)[^\s'\"\[\]]*/[^\s'\"]*[^\s'\".,;:)])"
+)
+_CONFIGURATION = later(r"/(?:[^/]*config\.json|(?:pytorch_)?model[^/]*\.(?:safetensors|bin))$")
+"""A file in the folder of a checkpoint, as Transformers names them."""
 _PHASE = tuple((name, later(pattern)) for name, pattern in _PHASES)
 
 
@@ -123,9 +127,16 @@ def read_phase(phase: str = "") -> MultilineReader:
         if head.source.level in ("error", "fatal") or _FAILS.search(head.text):
             return None
         name = phase or phase_of(str(fields.get("what", head.text))) or "data"
-        return Multiline(head.text[:400], {"phase": name, **(_checkpoint_fields(head.text) if name == "save" else {})})
+        return Multiline(head.text[:400], {"phase": name, **_path_fields(name, head.text)})
 
     return read
+
+
+def _path_fields(phase: str, text: str) -> dict[str, Value]:
+    if phase == "save":
+        return _checkpoint_fields(text)
+    path = _LOADED_PATH.search(text[:MAX_TEXT]) if phase in ("load", "resume") else None
+    return {"checkpoint_path": path["path"]} if path else {}
 
 
 def _checkpoint_fields(text: str) -> dict[str, Value]:

@@ -10,7 +10,7 @@ from logdoctor.model.numbers import number_fields
 from logdoctor.pack.regexes import later
 
 STACK_HEADLINE = (
-    r"^ {0,8}(?:={3}|-{3}|#{3}|\*{3}|>{3}|==>)[^\n]{0,80}?(?<![A-Za-z])(?<!local[ _-])(?i:rank)[ _:=#-]{0,3}"
+    r"^ {0,8}(?:={2,3}|-{3}|#{3}|\*{3}|>{3}|==>)[^\n]{0,80}?(?<![A-Za-z])(?<!local[ _-])(?i:rank)[ _:=#-]{0,3}"
     r"(?P<rank>\d{1,7})(?!\d)[^\n]{0,120}$"
 )
 _PID = later(r"(?i)\bpid[ =:]{1,3}(?P<pid>\d{1,10})\b")

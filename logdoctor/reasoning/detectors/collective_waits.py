@@ -3,7 +3,8 @@
 Derived records (format ``ledger``, each on the exception of a rank that waited):
 
 - ``ledger.waits_differ``  all ranks waited, but not in the same call: function, others_function, odd, odd_hosts (the
-  smaller side, absent where the sides are equal), others (their number)
+  smaller side, absent where the sides are equal), others (their number), ranks_here, ranks_there (who is in function
+  and in others_function), here, there (the program's own line with this call, if all of a side are in one)
 - ``ledger.all_send``      all ranks waited for a receiver of what they send: function, count
 - ``ledger.silent_rank``   all ranks but one waited: missing, missing_hosts, function, unresponsive. The missing rank
   reported no wait. The field ``unresponsive`` is ``yes`` if the launcher had to
@@ -15,7 +16,7 @@ of its own, so `collectives` reads its lines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from msgspec import Struct, field
@@ -125,10 +126,20 @@ def _compare(positions: Mapping[int, Position], state: JobState) -> list[Record]
         "function": _function_name(odd_position),
         "others_function": _function_name(usual_position),
         "others": len(most),
+        "ranks_here": tuple(rank for rank in odd if positions[rank].call == odd_position.call),
+        "ranks_there": tuple(most),
+        "here": _own_frame(p for p in positions.values() if p.call == odd_position.call),
+        "there": _own_frame(positions[rank] for rank in most),
         "odd": tuple(few),
         "odd_hosts": state.places.hosts_with(few),
     }
     return [derive_record("waits_differ", position.record, **fields) for position in (odd_position, usual_position)]
+
+
+def _own_frame(positions: Iterable[Position]) -> str:
+    """Return the innermost frame of the program itself, or "" if it differs."""
+    frames = {str(position.record.fields.get("own_frame", "")) for position in positions}
+    return frames.pop() if len(frames) == 1 else ""
 
 
 def _function_name(position: Position) -> str:

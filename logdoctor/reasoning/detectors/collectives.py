@@ -2,8 +2,9 @@
 
 Derived records (format ``ledger``, each on a log line that shows it):
 
-- ``ledger.collective_mismatch``  ranks of a group ran different collectives: seq, op, other_op, odd, odd_hosts (the
-  smaller side, absent where the sides are equal), ranks, lowest (the only rank in the lower of two numbers)
+- ``ledger.collective_mismatch``  ranks of a group ran different collectives: seq, same_seq (of both), op, other_op,
+  odd, odd_hosts (the smaller side, absent where the sides are equal), ranks, lowest (the only
+  rank in the lower of two numbers), op_ranks, op_hosts, other_ranks, other_hosts (all known ranks)
 - ``ledger.call_behind``          few ranks wait in a lower number than the others: seq, op, others_seq, others_op,
   behind, behind_hosts, lowest (where one rank is behind)
 - ``ledger.missing_rank``         all ranks but one waited: seq, op, missing
@@ -22,6 +23,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Record, Value
 from logdoctor.model.numbers import number, number_fields
@@ -337,14 +339,24 @@ def _mismatch_records(sides: tuple[list[Waiter], list[Waiter]], unsure: int, sta
     most, odd = sides
     fields: dict[str, Value | None] = {
         "seq": min(most[0].seq, odd[0].seq),
+        "same_seq": most[0].seq if most[0].seq == odd[0].seq else None,
         "op": _describe(most[0], odd[0]),
         "other_op": _describe(odd[0], most[0]),
         "ranks": tuple(sorted(s.rank for s in odd)),
         "lowest": None if unsure else _lowest({s.rank: s.seq for s in (*most, *odd)}),
     }
+    for name, side in (("op", most), ("other", odd)):
+        known = ranks_and_hosts(name, [s.record for s in side], state)
+        fields |= {f"{name}_ranks": known[name], f"{name}_hosts": known[f"{name}_hosts"]}
     if len(odd) + unsure < len(most) or len(odd) * CLEAR_RATIO <= len(most):
         fields |= ranks_and_hosts("odd", [s.record for s in odd], state)
-    return [derive_record("collective_mismatch", s[0].record, **fields) for s in (odd, most)]
+    return [_on_line_of_call(s[0].record, fields) for s in (odd, most)]
+
+
+def _on_line_of_call(wait: Record, fields: Mapping[str, Value | None]) -> Record:
+    """Return the mismatch on the line that names the operation. A collector may have wrapped the message before it."""
+    line = next((line for line in wait.lines if "OpType=" in line.text), wait.line)
+    return replace(derive_record("collective_mismatch", wait, **fields), line=line)
 
 
 def _describe(own: Waiter, other: Waiter) -> str:

@@ -36,6 +36,10 @@ from logdoctor.reasoning.job_state import JobState
 
 ORDERED = frozenset({"job.preempted", "job.time-limit", "job.hangup"})
 """Signatures of orders from outside. Nobody of the job is the culprit."""
+OF_PROGRAM = ("program fails", "input bad", "diverge")
+"""Failure classes of code or data, which are the same on every host."""
+YOURS = ("frames", "your code", "your data", "your settings")
+"""Owners to whom no host belongs."""
 MOST_NAMED = 4096
 Process = tuple[int | None, str | None]
 """Rank and host."""
@@ -67,9 +71,27 @@ def find_culprit(rule: Rule, counted: MatchLists, values: Mapping[str, Value], s
     alike = speakers.ended_alike(culprit.ranks) if rule.side == "own" else ()
     if not alike and culprit.ranks and (raised := speakers.raised_alike()):
         everybody = raised >= max(state.places.min_world_size, len(state.places.seats()))
-        hosts = culprit.hosts if state.places.only_host else ()
+        hosts = culprit.hosts if state.places.only_host and not _is_yours(rule) else ()
         return Culprit(hosts=hosts, scope="all" if everybody else "not-told", why="all-alike" if everybody else "")
-    return _with_scope(replace(culprit, ranks=alike or culprit.ranks), rule, speakers, state, alike=bool(alike))
+    culprit = replace(culprit, ranks=alike or culprit.ranks)
+    return _with_scope(
+        _without_host_of_program(culprit, rule, speakers, state), rule, speakers, state, alike=bool(alike)
+    )
+
+
+def _without_host_of_program(culprit: Culprit, rule: Rule, speakers: Speakers, state: JobState) -> Culprit:
+    """Leave out the only host of several ranks where code or data failed and no rank is told.
+
+    Another host would do the same. Of a single process the other hosts may only not be heard.
+    """
+    is_program = rule.failure_class in OF_PROGRAM or rule.signature in ("app.config", "app.import")
+    told = culprit.hosts and not culprit.ranks and is_program and _is_yours(rule)
+    together = len(state.places.ranks) > 1 and state.places.only_host is not None
+    return replace(culprit, hosts=()) if told and (together or speakers.are_on_one_host(sure=True)) else culprit
+
+
+def _is_yours(rule: Rule) -> bool:
+    return bool(rule.owners) and rule.owners[0].who in YOURS
 
 
 def _named(rule: Rule, part: str, values: Mapping[str, Value]) -> Value | None:

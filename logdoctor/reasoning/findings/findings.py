@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from logdoctor.model import Finding, Rule, Value
+from logdoctor.model import Finding, Record, Rule, Value
 from logdoctor.model.numbers import format_size
 from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
 from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_culprit
@@ -74,7 +74,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     ordered = [m for group in counted.values() for m in group]
     (decisive, *own), *groups = counted.values()
     blaming = _blaming_matches(rule, matches)
-    details = [*_nearest_details(rule, decisive, matches, state)]
+    details = [*_nearest_details(rule, decisive, matches, state), *_details_before(rule, decisive, matches, state)]
     proofs = [decisive, *(group[0] for group in groups), *blaming]
     ranks = sorted({r for m in ordered if (r := state.places.rank_of(m.record)) is not None})
     latest = max((m.record for m in ordered), key=lambda e: e.order)
@@ -129,6 +129,31 @@ def _nearest_details(rule: Rule, decisive: Match, matches: MatchesBySymptom, sta
         of_host = [m for m in found if state.places.host_of(m.record) in (None, host)]
         if of_host:
             yield min(of_host, key=lambda m: abs(m.record.order - order))
+
+
+def _details_before(rule: Rule, decisive: Match, matches: MatchesBySymptom, state: JobState) -> Iterator[Match]:
+    """Yield the last match of each symptom in ``before`` that the process printed before the decisive match.
+
+    None is yielded if steps were made between: the process was then done with what it had announced.
+    """
+    proof = decisive.record
+    for name in _names(rule, "before"):
+        found = matches[name].all() if name in matches else ()
+        last = next(
+            (m for m in reversed(found) if m.record.order < proof.order and _of_one(m.record, proof, state)), None
+        )
+        if last is not None and not state.stepped_between(last.record, proof):
+            yield last
+
+
+def _of_one(announced: Record, failed: Record, state: JobState) -> bool:
+    """Return whether both may be of one process: no rank, pid or host tells them apart, nor a file without these."""
+    ranks = state.places.rank_of(announced), state.places.rank_of(failed)
+    hosts = state.places.host_of(announced), state.places.host_of(failed)
+    pids = announced.pid, failed.pid
+    told = [pair for pair in (ranks, pids) if None not in pair]
+    apart = any(one != other for one, other in (*told, *([hosts] if None not in hosts else [])))
+    return not apart and (bool(told) or announced.line.file == failed.line.file)
 
 
 def _names(rule: Rule, key: str) -> Sequence[str]:

@@ -52,14 +52,14 @@ class Speakers:
         if told or (rule.side == "own" and not gave_up):
             return self._or_only(self.ranks, self.hosts)
         if rule.place == "group":
-            return (), self.hosts if self._has_one_host(sure=True) else ()
+            return (), self.hosts if self.are_on_one_host(sure=True) else ()
         single = len(numbers(values.get("ranks"))) <= 1 and len(self.hosts) <= 1
         if gave_up or rule.failure_class == "library reports":
             apart = single and (self._others_spoke() or self._ended_first())
             return (self.ranks, self.hosts) if apart else ((), ())
         if not single or not self._names_both_sides():
             ends = {self._state.places.host_of(m.record) for m in self._decisive if self._has_both_sides(m)}
-            one_host = self._has_one_host(sure="peers" in rule.culprit)
+            one_host = self.are_on_one_host(sure="peers" in rule.culprit)
             return (), self.hosts if len(ends) == len(self.hosts) == 2 or one_host else ()
         return self._or_only(self.ranks, self.hosts)
 
@@ -152,7 +152,7 @@ class Speakers:
 
     # ── how many there are ────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _has_one_host(self, *, sure: bool = False) -> bool:
+    def are_on_one_host(self, *, sure: bool = False) -> bool:
         """Return whether the job runs on one host, so that no other can be the peer.
 
         It is sure if the number of ranks is told.
@@ -178,7 +178,7 @@ class Speakers:
         If the log shows only one host of several, and the rule asks for a peer, a matched line must name both.
         """
         several = len(self._state.places.hosts) != 1
-        if "peers" not in self._rule.culprit or several or self._has_one_host(sure=True):
+        if "peers" not in self._rule.culprit or several or self.are_on_one_host(sure=True):
             return True
         return any(map(self._has_both_sides, self._decisive))
 
