@@ -69,7 +69,7 @@ EVERY_SECOND = [f"step {step}/9 loss 2.1" for step in (2, 4, 6, 8)]
         ([*EVERY_SECOND, "done"], "finished"),
         ([*EVERY_SECOND[:2], "done"], "no-end-seen"),
         (["done", *EVERY_SECOND], "no-end-seen"),
-        (["loading data", "done"], "nothing-to-judge"),
+        (["loading data", "done"], "no-end-seen"),
     ],
     ids=["no further step fits the count", "steps are missing", "work follows", "no work"],
 )

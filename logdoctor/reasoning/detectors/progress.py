@@ -122,7 +122,7 @@ class Loop(Struct):
         value, total = self.last.fields.get("value"), self.last.fields.get("total")
         if not isinstance(value, int) or not isinstance(total, int) or value >= total:
             return None
-        days, hours, minutes, seconds = (int(part or 0) for part in eta.groups())
+        days, hours, minutes, seconds = (number(part) or 0 for part in eta.groups())
         return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) / (total - value) * value
 
 

@@ -36,7 +36,7 @@ from logdoctor.reasoning.job_state import JobState
 
 ORDERED = frozenset({"job.preempted", "job.time-limit", "job.hangup"})
 """Signatures of orders from outside. Nobody of the job is the culprit."""
-OF_PROGRAM = ("program fails", "input bad", "diverge")
+OF_PROGRAM = ("program fails", "input bad")
 """Failure classes of code or data, which are the same on every host."""
 YOURS = ("frames", "your code", "your data", "your settings")
 """Owners to whom no host belongs."""

@@ -185,10 +185,11 @@ def _values(matches: Sequence[Match], ranks: Sequence[int], state: JobState) -> 
 
 
 def _join_members(values: dict[str, Value], matches: Sequence[Match]) -> None:
-    """Let ``group_ranks`` be all members on one device, because each line names only two of them."""
+    """Let ``group_ranks`` be all members on one device of a host, because each line names only two of them."""
     if not isinstance(values.get("group_ranks"), tuple) or "bus_id" not in values:
         return
-    same = (m.record.fields for m in matches if m.record.fields.get("bus_id") == values["bus_id"])
+    device = values["bus_id"], matches[0].record.host
+    same = (m.record.fields for m in matches if (m.record.fields.get("bus_id"), m.record.host) == device)
     values["group_ranks"] = tuple(sorted({rank for fields in same for rank in numbers(fields.get("group_ranks"))}))
 
 
