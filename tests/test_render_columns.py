@@ -95,3 +95,8 @@ def test_shortened_line_keeps_the_values_that_the_answer_tells():
 @given(st.lists(st.text("ab1/ 汉", min_size=1, max_size=9), max_size=60).map(" ".join), st.integers(20, 100))
 def test_line_shortened_around_values_fits(text, room):
     assert text_width(shorten(text, room, {*text.split()[::3]})) <= room
+
+
+def test_told_value_at_the_cut_of_the_start_is_no_error():
+    line = f"{'a' * 10} 0000000000000000000022902{'0' * 30} {'no space left ' * 20}"
+    assert text_width(shorten(line, 60, {word for word in line.split() if word[0] == "0"})) <= 60

@@ -95,7 +95,8 @@ def shorten(text: str, room: int, told: Collection[str] = ()) -> str:
     short = _shorten_around_failure(text, room - 3)
     wanted = [m for m in _WORD.finditer(text) if m[0] in told]
     missing = {m[0] for m in wanted}.difference(_WORD.findall(short))
-    return _shorten_around(text, room - 6, [m for m in wanted if m.start() >= room // 4]) if missing else short
+    behind = [m for m in wanted if m.start() >= room // 4]
+    return _shorten_around(text, room - 6, behind) if missing and behind else short
 
 
 def _shorten_around(text: str, room: int, words: Sequence[re.Match[str]]) -> str:
