@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from failing_job import LOG
+from failing_job import LOG, diagnose_log
 from filelock import FileLock
 
 from logdoctor.pipeline.knowledge import Knowledge, gather
@@ -65,6 +65,12 @@ def clean_environment(cache, monkeypatch) -> None:
     monkeypatch.setenv("LOGDOCTOR_CONFIG", "")
     for name in (*LOCALES, "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def cause_of(knowledge):
+    """Return a function that returns the first cause of a log, given line by line."""
+    return lambda *lines: diagnose_log("\n".join(lines) + "\n", knowledge).causes[0]
 
 
 @pytest.fixture

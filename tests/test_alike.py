@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
-import pytest
-
-from logdoctor import diagnose
-
 START = "W0611 09:14:02.117000 88121 torch/distributed/run.py:792] master"
 TRACE = """\
 Traceback (most recent call last):
@@ -54,15 +48,6 @@ GAVE_UP = (
     "{0}: nodea:44{0}0:4533 [{0}] misc/socket.cc:591 NCCL WARN socketPollConnect: connect to 10.44.7.12<40311> returned "
     "No route to host, exceeded error retry count (35)"
 )
-
-
-@pytest.fixture
-def cause_of(knowledge):
-    def cause_of(*lines):
-        log = "\n".join(lines) + "\n"
-        return diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0]
-
-    return cause_of
 
 
 def test_exception_that_both_ranks_raise_is_of_all(cause_of):

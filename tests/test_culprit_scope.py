@@ -5,24 +5,16 @@ from __future__ import annotations
 import io
 
 import pytest
+from failing_job import TIMEOUT, diagnose_log
 
 from logdoctor import diagnose
 
 OOM = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"
-WAIT = (
-    "[rank{0}]:[E311 08:14:0{0}.118230411 ProcessGroupNCCL.cpp:629] [Rank {0}] Watchdog caught collective operation "
-    "timeout: WorkNCCL(SeqNum=8123, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600031 "
-    "milliseconds before timing out."
-)
 
 
 @pytest.fixture
-def culprit_of(knowledge):
-    def culprit_of(*lines):
-        log = "\n".join(lines) + "\n"
-        return diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].culprit
-
-    return culprit_of
+def culprit_of(cause_of):
+    return lambda *lines: cause_of(*lines).culprit
 
 
 def test_failure_of_all_ranks_sets_none_apart(culprit_of):
@@ -42,7 +34,7 @@ def test_first_in_one_file_is_told_by_order(culprit_of):
 
 
 def test_who_gave_up_waiting_first_is_not_the_first_mover(culprit_of):
-    culprit = culprit_of(*(WAIT.format(rank) for rank in (3, 5)))
+    culprit = culprit_of(*(TIMEOUT.format(rank=rank) for rank in (3, 5)))
     assert culprit.first is not None
     assert (culprit.first.rank, culprit.first.by) == (None, "not-told")
 
@@ -53,7 +45,7 @@ def hung_in(rank, seq, op="ALLREDUCE"):
         "[rank{0}]:[E311 08:14:0{0}.218911023 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank {0}]  failure "
         "detected by watchdog at work sequence id: {1} PG status: last enqueued work: {1}, last completed work: 1"
     )
-    return WAIT.format(rank).replace("8123, OpType=ALLREDUCE", f"{seq}, OpType={op}"), state.format(rank, seq)
+    return TIMEOUT.format(rank=rank).replace("1841, OpType=ALLREDUCE", f"{seq}, OpType={op}"), state.format(rank, seq)
 
 
 def test_rank_that_is_behind_is_the_first_mover_by_number(culprit_of):
@@ -72,13 +64,13 @@ def test_of_two_ranks_in_two_calls_the_lower_number_moved_first_and_neither_is_b
 
 def test_call_of_one_rank_is_not_told_of_all(knowledge):
     log = "\n".join([*hung_in(0, 40), *hung_in(1, 39, "BROADCAST")]) + "\n"
-    cause = diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0]
+    cause = diagnose_log(log, knowledge).causes[0]
     assert cause.title == "A collective timed out on ranks 0-1"
     assert "BROADCAST" not in cause.summary
 
 
 def test_ranks_that_wait_only_report(culprit_of):
-    culprit = culprit_of(*(WAIT.format(rank) for rank in (3, 5)))
+    culprit = culprit_of(*(TIMEOUT.format(rank=rank) for rank in (3, 5)))
     assert (culprit.scope, culprit.ranks, culprit.reporters.ranks) == ("not-told", (), (3, 5))
 
 
@@ -131,7 +123,7 @@ def test_rank_that_the_launcher_names_is_not_set_apart_from_those_that_ended_ali
 
 def test_title_names_all_ranks_that_reached_a_limit(knowledge):
     log = "".join(f"[rank{rank}]: OSError: [Errno 24] Too many open files\n" for rank in (1, 0))
-    title = diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].title
+    title = diagnose_log(log, knowledge).causes[0].title
     assert "ranks 0-1" in title.casefold()
 
 
@@ -140,7 +132,7 @@ def test_all_members_on_one_gpu_are_told(knowledge):
         "gx:3310:3502 [0] init.cc:871 NCCL WARN Duplicate GPU detected : rank {} and rank 0 both on CUDA device f000\n"
     )
     log = "".join(line.format(rank) for rank in (3, 7))
-    assert "0,3,7" in diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].summary
+    assert "0,3,7" in diagnose_log(log, knowledge).causes[0].summary
 
 
 def test_address_on_which_a_process_listens_is_no_peer(culprit_of):

@@ -20,4 +20,7 @@ def test_examples_of_a_rule_give_the_expected_signature(rule, knowledge):
 def test_examples_of_a_rule_fill_all_placeholders_of_its_words(rule, knowledge):
     for example in rule.examples:
         for cause in diagnose_text(example.log, knowledge).causes[:1]:
-            assert not re.search(r"\{\w+[?}|.]", cause.title + cause.summary), example.line
+            told = cause.title + cause.summary
+            for braces in re.findall(r"\{[^{}]*\}", example.log):  # a value of the log may hold braces
+                told = told.replace(braces, "")
+            assert "{" not in told, example.line

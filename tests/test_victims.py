@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-
-from logdoctor import diagnose
+from failing_job import TIMEOUT
 
 OOM = "[rank{0}]: RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"
-WAIT = (
-    "[rank{0}]:[E311 08:14:0{0}.118230411 ProcessGroupNCCL.cpp:629] [Rank {0}] Watchdog caught collective operation "
-    "timeout: WorkNCCL(SeqNum=8123, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600031 "
-    "milliseconds before timing out."
-)
 CLOSED = (
     "nodea:4410:45{0} [{0}] misc/socket.cc:50 NCCL WARN socketProgress: Connection closed by remote peer nodeb<39112>"
 )
@@ -23,16 +15,12 @@ STARTED = (
 
 
 @pytest.fixture
-def victims_of(knowledge):
-    def victims_of(*lines):
-        log = "\n".join(lines) + "\n"
-        return diagnose(io.BytesIO(log.encode()), knowledge=knowledge).causes[0].victims
-
-    return victims_of
+def victims_of(cause_of):
+    return lambda *lines: cause_of(*lines).victims
 
 
 def test_ranks_that_wait_for_the_culprit_are_victims(victims_of):
-    assert victims_of(OOM.format(3), *(WAIT.format(rank) for rank in (0, 1, 2))) == 3
+    assert victims_of(OOM.format(3), *(TIMEOUT.format(rank=rank) for rank in (0, 1, 2))) == 3
 
 
 def test_tasks_that_slurm_ended_report_nothing(victims_of):
@@ -47,7 +35,7 @@ def test_abort_of_the_rank_that_tells_the_failure_is_no_further_rank(victims_of)
 
 
 def test_ranks_that_report_the_same_failure_follow_from_nothing(victims_of):
-    waits = [WAIT.format(rank) for rank in range(4)]
+    waits = [TIMEOUT.format(rank=rank) for rank in range(4)]
     traces = [
         f"[rank{rank}]: torch.distributed.DistBackendError: Watchdog caught collective operation timeout"
         for rank in range(4)

@@ -20,6 +20,7 @@ _LOSS = later(
 )
 _EPOCH = later(r"\b[Ee]poch['\"]? ?[:=]? ?\[?(?P<epoch>\d+(?:\.\d+)?)")
 _OPTIONS = later(r"\bNamespace\(|(?:^|\s)--[a-z]")
+_ETA = later(r"\beta: ?(?:(?P<days>\d{1,3}) days?, ?)?(?P<hours>\d{1,3}):(?P<minutes>\d\d):(?P<seconds>\d\d)\b")
 _PHASES = (
     ("save", r"[Ss]av(?:e|ing)\b|[Ww]riting .{0,20}(?:checkpoint|shard|weight)|[Cc]onsolidat"),
     ("resume", r"[Rr]esum|[Rr]estor|[Ss]kipping (?:the )?(?:first|batches)|[Ff]ast[- ]?[Ff]orward"),
@@ -87,6 +88,9 @@ def _step_fields(text: str, fields: Mapping[str, Value], unit: str) -> dict[str,
         values["loss"] = loss["loss"].lower()
     if epoch and unit != "epoch":
         values["epoch"] = epoch["epoch"]
+    if eta := _ETA.search(text):
+        days, hours, minutes, seconds = (number(part) or 0 for part in eta.groups())
+        values["eta_s"] = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     return values
 
 

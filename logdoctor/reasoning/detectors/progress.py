@@ -52,7 +52,6 @@ RECKONED_SLACK = 300.0
 """Seconds by which a reckoned time may err. A zone may then explain it."""
 RECKONED_ROUND = 1800
 HOUR = 3600.0
-_ETA = later(r"\beta: ?(?:(?P<days>\d{1,3}) days?, ?)?(?P<hours>\d{1,3}):(?P<minutes>\d\d):(?P<seconds>\d\d)\b")
 _EPOCH = later(r"(?i)\bepoch\W{0,3}(\d{1,7})")
 _DIGITS = later(r"\d+")
 _LIMIT = later(r"(?i)time ?limit|TIMEOUT|walltime|RUNLIMIT|deadline")
@@ -116,14 +115,12 @@ class Loop(Struct):
     @property
     def seconds(self) -> float | None:
         """Time that the loop took to its last step, reckoned from the time that it said it still needs."""
-        eta = _ETA.search(self.last.text) if self.last is not None and self.is_one else None
-        if eta is None or self.last is None:
+        if self.last is None or not self.is_one:
             return None
-        value, total = self.last.fields.get("value"), self.last.fields.get("total")
-        if not isinstance(value, int) or not isinstance(total, int) or value >= total:
+        value, total, eta = (self.last.fields.get(name) for name in ("value", "total", "eta_s"))
+        if not (isinstance(value, int) and isinstance(total, int) and isinstance(eta, int)) or value >= total:
             return None
-        days, hours, minutes, seconds = (number(part) or 0 for part in eta.groups())
-        return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) / (total - value) * value
+        return eta / (total - value) * value
 
 
 class Detector(Struct):

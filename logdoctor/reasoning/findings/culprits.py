@@ -84,8 +84,7 @@ def _without_host_of_program(culprit: Culprit, rule: Rule, speakers: Speakers, s
 
     Another host would do the same. Of a single process the other hosts may only not be heard.
     """
-    is_program = rule.failure_class in OF_PROGRAM or rule.signature in ("app.config", "app.import")
-    told = culprit.hosts and not culprit.ranks and is_program and _is_yours(rule)
+    told = culprit.hosts and not culprit.ranks and rule.failure_class in OF_PROGRAM and _is_yours(rule)
     together = len(state.places.ranks) > 1 and state.places.only_host is not None
     return replace(culprit, hosts=()) if told and (together or speakers.are_on_one_host(sure=True)) else culprit
 

@@ -11,6 +11,7 @@ from logdoctor.reasoning.findings.culprits import blame_matches, describe, find_
 from logdoctor.reasoning.findings.slots import OF_ONE
 from logdoctor.reasoning.findings.speakers import numbers, speaks_for_itself
 from logdoctor.reasoning.findings.symptoms import Match, Matches
+from logdoctor.reasoning.findings.wording import slots_of
 from logdoctor.reasoning.identity.addresses import bare_address, is_address, is_own_address, peer_of
 from logdoctor.reasoning.job_state import JobState
 
@@ -94,7 +95,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
         values = _of_all(values, [decisive, *own], state)
     return Finding(
         rule=rule,
-        records=tuple(m.record for m in (decisive, *details, *proofs[1:], *own)[:MAX_RECORDS]),
+        records=tuple(m.record for m in (decisive, *_told(details, rule), *proofs[1:], *own)[:MAX_RECORDS]),
         values=values,
         culprit=culprit,
         ranks=tuple(ranks),
@@ -129,6 +130,14 @@ def _nearest_details(rule: Rule, decisive: Match, matches: MatchesBySymptom, sta
         of_host = [m for m in found if state.places.host_of(m.record) in (None, host)]
         if of_host:
             yield min(of_host, key=lambda m: abs(m.record.order - order))
+
+
+def _told(details: Sequence[Match], rule: Rule) -> Iterator[Match]:
+    """Yield the details of which the rule's words tell a value. Others only decide which steps fit."""
+    slots = slots_of(rule.say("en")) if details else set()
+    for m in details:
+        if slots.intersection(name.removesuffix("_kb") for name in (*m.captured, *m.record.fields)):
+            yield m
 
 
 def _details_before(rule: Rule, decisive: Match, matches: MatchesBySymptom, state: JobState) -> Iterator[Match]:

@@ -119,6 +119,12 @@ def needed_slots(template: str) -> Iterator[str]:
             at = _closing_brace(template, opening.end()) + 1
 
 
+def slots_of(words: Words) -> set[str]:
+    """Return the names of all slots in title, cause and steps."""
+    forms = (*words.title, *words.cause, *(form for step in words.remedy for form in (*step.do, *step.run)))
+    return {opening[1] for form in forms for opening in OPEN.finditer(form)}
+
+
 def find_old_slots(template: str) -> Iterator[str]:
     """Yield ``{name|…}`` and ``{name?…|…}``, with other words for an unknown value. Only a claim may have them."""
     yield from (f"{{{opening[1]}|…}}" for opening in _DEFAULT.finditer(template))
