@@ -22,6 +22,7 @@ class FindingValues(Mapping[str, Value]):
     - ``field.column``: a column of the code tables
     - ``awaited``: ``rank 3`` or ``ranks 3,5``, the culprits of the finding that explains this one
     - ``rank``: all culprits if each of them shows the failure, and all who show it if none of them is a culprit
+    - ``host``: all hosts of these ranks
     - ``claim.peer``: known if that claim is confirmed
     - with ``state``, ``job``, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value
     """
@@ -44,11 +45,10 @@ class FindingValues(Mapping[str, Value]):
         if name == "awaited" and self._awaited:
             several = len(self._awaited) > 1 and self._lang == "en"
             return f"rank{'s' if several else ''} {compress(self._awaited)}"
-        culprit = self._finding.culprit
-        if name in OF_ONE and len(culprit.ranks) > 1 and {*culprit.ranks} == {*self._finding.ranks}:
-            return culprit.ranks if name == "rank" else ()  # all of them show it, so the first one does not stand apart
-        if name == "rank" and not culprit.ranks and self._finding.rule.side == "own" and len(self._finding.ranks) > 1:
-            return self._finding.ranks
+        if name in OF_ONE and (ranks := self._alike()):
+            return ranks if name == "rank" else ()  # none of them stands apart
+        if name == "host" and len(hosts := self._hosts_alike()) > 1:
+            return hosts
         field, _, column = name.partition(".")
         if field == "claim" and column in self._confirmed:
             return column
@@ -60,6 +60,15 @@ class FindingValues(Mapping[str, Value]):
         if value is None or entry is None:
             raise KeyError(name)
         return entry.column(column, self._lang)
+
+    def _alike(self) -> tuple[int, ...]:
+        """Return the ranks that show the failure, if they are several and none of them is set apart."""
+        ranks, culprits = self._finding.ranks, self._finding.culprit.ranks
+        is_of_all = {*culprits} == {*ranks} if culprits else self._finding.rule.side == "own"
+        return (culprits or ranks) if is_of_all and len(ranks) > 1 else ()
+
+    def _hosts_alike(self) -> tuple[str, ...]:
+        return self._state.places.hosts_with(self._alike()) if self._state is not None else ()
 
     def _read_state(self, name: str) -> Value:
         if name == "job" and self._state is not None:
