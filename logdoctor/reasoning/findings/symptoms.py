@@ -9,7 +9,7 @@ import regex
 from msgspec import Struct, field
 
 from logdoctor.codes import explain
-from logdoctor.model import NO_SPAN, Record, Rule, Source, Span, Symptom, Value, without_impossible_rank
+from logdoctor.model import NO_SPAN, Level, Record, Rule, Source, Span, Symptom, Value, without_impossible_rank
 from logdoctor.model.kinds import fits, is_glob
 from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
@@ -17,7 +17,7 @@ from logdoctor.pack.regexes import later
 MAX_FIRST = 64
 MAX_LAST = 16
 MAX_SOURCES = 4096
-_Sort = tuple[str, str, str]
+_Sort = tuple[str, str, Level | None]
 """Kind, format and level of a record.  A symptom may test them without the text."""
 _FLAGS = regex.MULTILINE.value
 _CACHE_SIZE = 4096
@@ -186,9 +186,9 @@ class SymptomIndex:
         self._confirmed: tuple[str, dict[int, regex.Match[str]]] = "", {}
         """The last text that was confirmed, with its matches."""
 
-    def confirm(self, text: str, numbers: Sequence[int]) -> tuple[int, ...]:
-        """Return those of the symptoms that ``text`` shows if it is no record of a format."""
-        of_text = (n for n in numbers if _allows_kind(self.symptoms[n][1], "text.line", "text"))
+    def confirm(self, text: str, numbers: Sequence[int], level: Level | None) -> tuple[int, ...]:
+        """Return those of the symptoms that ``text`` shows if it is no record of a format.  None is any level."""
+        of_text = (n for n in numbers if _allows(self.symptoms[n][1], ("text.line", "text", level)))
         hits = {n: hit for n in of_text if (hit := self._test(n).search(text))}
         self._confirmed = text, hits
         return tuple(hits)
@@ -225,7 +225,7 @@ class SymptomIndex:
 def _allows(symptom: Symptom, sort: _Sort) -> bool:
     """Return whether a symptom accepts this kind, format and level."""
     kind, log_format, level = sort
-    return _allows_kind(symptom, kind, log_format) and (not symptom.level or level in symptom.level)
+    return _allows_kind(symptom, kind, log_format) and (level is None or not symptom.level or level in symptom.level)
 
 
 def _allows_kind(symptom: Symptom, kind: str, log_format: str) -> bool:
