@@ -66,7 +66,7 @@ def pack() -> Knowledge:
 
 
 class ReadCase:
-    """What the pipeline keeps of a job that was read: its records, and a reader's other parts."""
+    """A job that was read: its records, and all else that the pipeline asks of a reader."""
 
     def __init__(self, name: str, logs: Sequence[str]) -> None:
         reader = JobReader(make_job(logs, name), pack())
@@ -85,8 +85,8 @@ class ReadCase:
     def require_input(self) -> None:
         """A case is a folder with logs, so something was read."""
 
-    def answer(self, languages: Sequence[str] = LANGUAGES) -> dict[str, Any]:
-        """Return what a user is told about the job."""
+    def answer(self, languages: Sequence[str] = LANGUAGES, *, shown: bool = True) -> dict[str, Any]:
+        """Return all that a user is told about the job, or the JSON alone if not ``shown``."""
         self.problems = [*self._problems]
         self.broken = BrokenRecords(self.problems)
         told: dict[str, Any] = {"case": self.job.name}
@@ -100,8 +100,9 @@ class ReadCase:
                 for key in NOT_COMPARED:
                     data.pop(key, None)
                 told["diagnosis" if lang == "en" else f"json.{lang}"] = data
-                told[f"why.{lang}"] = render_why(diagnosis, lang)
-                told[f"report.{lang}"] = render(diagnosis, "markdown", lang=lang)
+                if shown:
+                    told[f"why.{lang}"] = render_why(diagnosis, lang)
+                    told[f"report.{lang}"] = render(diagnosis, "markdown", lang=lang)
         except Exception as error:  # noqa: BLE001 - an answer that is no diagnosis is compared too
             told["diagnosis"] = {"error": repr(error)}
         return told
@@ -117,7 +118,14 @@ def kept(folders: Sequence[str]) -> list[bytes]:
     """Return the cases below ``folders`` as they were read, each pickled."""
     cases = [*find_cases(folders)]
     sources = (path for path in (TREE / "logdoctor").rglob("*") if _makes_records(path))
-    files = sorted({*sources, *rule_folders()[0].rglob("*.yaml"), *(Path(log) for _, logs in cases for log in logs)})
+    files = sorted(
+        {
+            Path(__file__),
+            *sources,
+            *rule_folders()[0].rglob("*.yaml"),
+            *(Path(log) for _, logs in cases for log in logs),
+        }
+    )
     file = KEPT / f"{_digest(files)}.pickle"
     if file.is_file():
         return pickle.loads(file.read_bytes())
@@ -232,4 +240,6 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    main()
+    import replay  # cases are pickled under the name by which other tools know them
+
+    replay.main()
