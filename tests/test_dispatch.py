@@ -6,9 +6,9 @@ import pytest
 from handmade_records import make_record
 
 from logdoctor.model import Level, Line, Record, Source
-from logdoctor.reasoning.detectors import detectors
 from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.questions import new_timeline
 
 
 class Reader:
@@ -44,7 +44,7 @@ def test_reader_gets_the_sorts_that_it_names(reads, kind, level, given):
 
 
 def test_sign_of_a_reader_exists():
-    sorts = {sort for reader in (*JobState().readers, *detectors()) for sort in reader.READS}
+    sorts = {sort for reader in (*JobState().readers, new_timeline()) for sort in reader.READS}
     kinds = {"all", "failing", *(sort for sort in sorts if "." in sort)}
     words = {word for sort in sorts - kinds for word in [sort.removeprefix("tells ")]}
     from typing import get_args
@@ -55,9 +55,9 @@ def test_sign_of_a_reader_exists():
 
 
 def test_a_step_and_a_line_without_signs_visit_few():
-    readers = [*JobState().readers, *detectors()]
+    readers = [*JobState().readers, new_timeline()]
     visits = {kind: sum(bool({"all", *sorts} & set(r.READS)) for r in readers) for kind, sorts in VISITS.items()}
-    assert visits == {"text.line": 2, "progress.step": 8}
+    assert visits == {"text.line": 2, "progress.step": 6}
 
 
 VISITS = {"text.line": (), "progress.step": ("works",)}

@@ -14,8 +14,8 @@ import logdoctor
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.pipeline import diagnosis as pipeline
 from logdoctor.pipeline.broken_records import MAX_PROBLEMS, WHAT
-from logdoctor.reasoning.detectors import progress
 from logdoctor.reasoning.lifecycle.lives import Lives
+from logdoctor.reasoning.timeline import Timeline
 
 STEPS = "".join(f"2025-06-04 10:22:{n:02} step {n}/500 loss 0.{n:03}\n" for n in range(60))
 TRACEBACKS = 5_000 * ("Traceback (most recent call last):\n" + 8 * '  File "train.py", line 3, in step\n    step()\n')
@@ -62,8 +62,8 @@ def test_reader_that_breaks_on_a_line_costs_this_line(knowledge, monkeypatch):
 
 
 @pytest.mark.usefixtures("released")
-@pytest.mark.parametrize("owner", [progress.Detector, Lives], ids=["detector", "state"])
-def test_detector_that_breaks_on_every_record_costs_no_proof_and_gives_one_problem(owner, knowledge, monkeypatch):
+@pytest.mark.parametrize("owner", [Timeline, Lives], ids=["timeline", "state"])
+def test_reader_of_records_that_breaks_on_every_record_costs_no_proof_and_gives_one_problem(owner, knowledge, monkeypatch):
     whole = diagnose(STEPS + LOG, knowledge)
     break_call(monkeypatch, owner, "observe")
     diagnosis = diagnose(STEPS + LOG, knowledge)

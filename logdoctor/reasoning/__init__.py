@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import permutations
 
+from msgspec import Struct
+
 from logdoctor.codes import explain_codes
 from logdoctor.model import CALM, Decision, Diagnosis, Evidence, Finding, JobSummary, Mechanism, Record, Rule, Verdict
 from logdoctor.model.catalogue import Catalogue
@@ -14,7 +16,6 @@ from logdoctor.reasoning.causality.arrows import explain
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.causality.runs import Analysis, analyse, select_run, split_runs
-from logdoctor.reasoning.detectors import detectors
 from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.findings import find
@@ -23,6 +24,7 @@ from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
+from logdoctor.reasoning.questions import ask_all, new_timeline
 from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import build_causes, build_harmless, build_symptoms
 from logdoctor.reasoning.verdict.first_failure import earliest
@@ -36,6 +38,14 @@ __all__ = ["Reasoner"]
 
 MAX_FAILURES = 2000
 MAX_UNEXPLAINED = 8
+
+
+class Conclusions(Struct, frozen=True):
+    """Answers of the questions, the matches with them, and the state of a job in which they are known."""
+
+    derived: tuple[Record, ...]
+    matches: Mapping[int, Mapping[str, Matches]]
+    state: JobState
 
 
 class Reasoner:
@@ -55,19 +65,19 @@ class Reasoner:
     ) -> None:
         self.rules, self.hung, self.classes = rules, hung, FailureClasses(mechanism)
         self.state = JobState()
-        self._detectors, self._table = detectors(), RankTable()
-        self._dispatch = Dispatch((*self.state.readers, *self._detectors))
+        self._timeline, self._table = new_timeline(), RankTable()
+        self._dispatch = Dispatch((*self.state.readers, self._timeline))
         self._index = load_index(rules, scanned)
         self._matches: dict[int, dict[str, Matches]] = {}
         """Matches by the rule's number and the symptom's name, without those of derived records."""
-        self._all_matches: dict[int, dict[str, Matches]] | None = None
-        """Cache of `matches`, cleared by each record."""
+        self._concluded: Conclusions | None = None
+        """Cache of `_conclusions`, cleared by each record."""
         self._failures: list[Record] = []
         self._latest_failures: deque[Record] = deque(maxlen=MAX_FAILURES)
 
     def observe(self, record: Record) -> None:
-        self._all_matches = None
-        self._match(record, self._matches)  # first, so that a bug in a detector costs no proof
+        self._concluded = None
+        self._match(record, self._matches)  # first, so that a bug in the rest costs no proof
         if record.failing:
             few = len(self._failures) < MAX_FAILURES
             (self._failures if few else self._latest_failures).append(record.without_lines())
@@ -86,15 +96,24 @@ class Reasoner:
         return self.state.lives.program.well is not None
 
     @property
+    def derived(self) -> tuple[Record, ...]:
+        """Return what the questions conclude from all records."""
+        return self._conclusions.derived
+
+    @property
     def matches(self) -> Mapping[int, Mapping[str, Matches]]:
-        """Matches by the rule's number and the symptom's name."""
-        if self._all_matches is None:
-            derived = [record for detector in self._detectors for record in detector.derive(self.state)]
-            self.state.named_ends.read_derived(derived)
-            self._all_matches = {rule: dict(by_symptom) for rule, by_symptom in self._matches.items()}
+        """Return the matches by the rule's number and the symptom's name."""
+        return self._conclusions.matches
+
+    @property
+    def _conclusions(self) -> Conclusions:
+        if self._concluded is None:
+            derived = tuple(ask_all(self._timeline, self.state))
+            matches = {rule: dict(by_symptom) for rule, by_symptom in self._matches.items()}
             for record in derived:
-                self._match(record, self._all_matches)
-        return self._all_matches
+                self._match(record, matches)
+            self._concluded = Conclusions(derived, matches, self.state.knowing(derived))
+        return self._concluded
 
     def copy(self) -> Reasoner:
         """Return a reasoner that knows the same and learns on its own."""
@@ -125,8 +144,8 @@ class Reasoner:
         if no rule names a cause. The caller adds coverage, problems and the decision. Only what to collect is in the
         decision already.
         """
-        matches = self.matches
-        conditions = Conditions(self.state, hung=self.hung)
+        matches, known = self.matches, self._conclusions.state
+        conditions = Conditions(known, hung=self.hung)
         runs = split_runs(self.rules, self.classes, matches, conditions)
         selected = select_run(runs)
         analysis = selected.analysis if selected else analyse(self.rules, self.classes, matches, conditions)
@@ -162,12 +181,12 @@ class Reasoner:
             decision=Decision(collect=self._collect(verdict, failures, words)),
             suspects=suspects,
             job=summary,
-            runs=list_runs(runs, selected, all_failures, self.state, words.lang),
+            runs=list_runs(runs, selected, all_failures, known, words.lang),
         )
 
     def _collect(self, verdict: Verdict, failures: Sequence[Record], words: Catalogue) -> tuple[str, ...]:
         if verdict == "unknown":
-            return collect_for_cause(self.state, next(iter(failures), None), words)
+            return collect_for_cause(self._conclusions.state, next(iter(failures), None), words)
         return collect_for_end(self.state, words) if verdict == "no-end-seen" else ()
 
     def _summary(
@@ -184,12 +203,12 @@ class Reasoner:
         if verdict in CALM:
             return state.summary(None, failed=False, truncated=truncated)
         table = self._table.rows(state, ranking, self.rules, analysis.matches, ignored)
-        states = collective_states(self._detectors, self.state)
+        states = collective_states(self._timeline, state)
         return state.summary(earliest(failures), table, states, failed=bool(failures), truncated=truncated)
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
         """Return the findings, and the records that benign rules explain."""
-        return find(self.rules, self.matches, Conditions(self.state, hung=self.hung))
+        return find(self.rules, self.matches, Conditions(self._conclusions.state, hung=self.hung))
 
     def unaccounted(self, without: Collection[str] = ()) -> list[Record]:
         """Return failure lines without a rule, in reading order.
@@ -205,7 +224,7 @@ class Reasoner:
     def undecided(self, findings: Sequence[Finding]) -> Iterator[tuple[Finding, Finding]]:
         """Yield pairs of one line between which only the length of the match decides, the winner first."""
         for a, b in permutations(findings, 2):
-            why = explain(a, b, self.classes, self.state) if a.rule.role == b.rule.role else None
+            why = explain(a, b, self.classes, self._conclusions.state) if a.rule.role == b.rule.role else None
             if why and why.law == "same line":
                 yield a, b
 

@@ -51,9 +51,15 @@ class Dispatch:
             observe(record)
 
     def _find(self, record: Record) -> Iterator[Observe]:
-        sorts = {"all", record.kind, f"{record.format}.*", *(("failing",) if record.failing else ())}
-        for sign in record.signs:
-            sorts |= {sign.mark, *(f"tells {what}" for what in sign.tells)}
+        sorts = sorts_of(record)
         for reads, observe in self._readers:
             if not reads.isdisjoint(sorts):
                 yield observe
+
+
+def sorts_of(record: Record) -> set[str]:
+    """Return all sorts of a record by which it may be asked for, see `Reader`."""
+    sorts = {"all", record.kind, f"{record.format}.*", *(("failing",) if record.failing else ())}
+    for sign in record.signs:
+        sorts |= {sign.mark, *(f"tells {what}" for what in sign.tells)}
+    return sorts

@@ -7,7 +7,7 @@ kept.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
 from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, Progress, RankRow, Record
@@ -22,6 +22,7 @@ from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
 from logdoctor.reasoning.lifecycle.ends import End, list_ends
 from logdoctor.reasoning.lifecycle.lives import Lives
 
+FIRST_DEATH = "ledger.first_death"
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
 
@@ -131,6 +132,12 @@ class JobState:
         """
         view = copy.copy(self)
         view._wanted, view._last_steps = wanted, (-1, {})  # noqa: SLF001 - same class
+        return view
+
+    def knowing(self, derived: Iterable[Record]) -> JobState:
+        """Return a view in which the conclusions of the questions are known: the first death."""
+        view = copy.copy(self)
+        view.named_ends = self.named_ends.knowing(next((e for e in derived if e.kind == FIRST_DEATH), None))
         return view
 
     def last_steps(self) -> dict[int | None, Record]:

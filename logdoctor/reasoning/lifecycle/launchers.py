@@ -1,12 +1,12 @@
 """Process ends that launchers report.
 
 A launcher names the process whose end it noticed first. That end may follow from the end of another process. The
-detector of deaths decides which end came first.
+question of the first death decides which end came first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from copy import copy
 
 from logdoctor.model import Record
 from logdoctor.reasoning.lifecycle.attempts import Attempts
@@ -39,7 +39,7 @@ def local_rank_of_end(record: Record) -> int | None:
 class NamedEnds:
     """First end that launchers name in each attempt.
 
-    ``first_death`` is the end that came before all others, if the detector of deaths found it.
+    ``first_death`` is the end that came before all others, see `knowing`.
     """
 
     def __init__(self, attempts: Attempts) -> None:
@@ -61,9 +61,11 @@ class NamedEnds:
         if (elapsed(record, first) or 0.0) > SKEW:
             self._first[-1] = record
 
-    def read_derived(self, derived: Iterable[Record]) -> None:
-        """Take the end that the detector of deaths found."""
-        self.first_death = next((e for e in derived if "reporter" in e.fields and "how" in e.fields), None)
+    def knowing(self, first_death: Record | None) -> NamedEnds:
+        """Return a view in which it is known which end came first."""
+        view = copy(self)
+        view.first_death = first_death
+        return view
 
     def ends_in_attempt_of(self, record: Record) -> list[Record]:
         """Return the named ends in the attempt of the record.

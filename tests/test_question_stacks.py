@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from detector_probe import by_name, derive
 from failing_job import diagnose_log
+from question_probe import by_name, derive
 
 from logdoctor.logs.line_parser import parse_text
 from logdoctor.model import Record
-from logdoctor.reasoning.detectors.stacks import Detector
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.questions.stacks import odd_stack
 
 ALL_REDUCE = "    all_reduce (torch/distributed/distributed_c10d.py:2501)\n    step (pretrain.py:88)\n"
 BARRIER = "    barrier (torch/distributed/distributed_c10d.py:4120)\n    save (pretrain.py:140)\n"
@@ -29,7 +29,7 @@ def spy(pid: int, frames: str, state: str = "idle") -> str:
 
 
 def derive_records(text: str, state: JobState | None = None) -> dict[str, Record]:
-    return by_name(derive(Detector(), text, state))
+    return by_name(derive(odd_stack, text, state))
 
 
 def stacks(text: str) -> list[Record]:

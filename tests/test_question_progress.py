@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import pytest
 from handmade_records import make_record
+from question_probe import Probe
 
 from logdoctor.model import Level, Line, Record, Source, Value
-from logdoctor.reasoning.detectors.progress import Detector
-from logdoctor.reasoning.dispatch import Dispatch
-from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.questions.progress import stood_still, stopped_first
 
 
 class Log:
-    """Records in reading order, read by a detector and a job state."""
+    """Records in reading order, read by the timeline and the state of a job."""
 
     def __init__(self) -> None:
-        self.detector, self.state, self.order, self.file = Detector(), JobState(), 0, "job.log"
-        self.observe = Dispatch([*self.state.readers, self.detector])
+        self.probe, self.order, self.file = Probe(), 0, "job.log"
+        self.observe, self.state = self.probe.observe, self.probe.state
 
     def add(
         self,
@@ -46,7 +45,7 @@ class Log:
 
     @property
     def records_by_kind(self) -> dict[str, Record]:
-        return {e.kind.partition(".")[2]: e for e in self.detector.derive(self.state)}
+        return {e.kind.partition(".")[2]: e for e in self.probe.ask(stood_still, stopped_first)}
 
 
 def test_a_rank_two_intervals_behind_the_others_stopped_first() -> None:
@@ -132,10 +131,8 @@ def test_restart_resets_the_steps() -> None:
 def test_a_job_without_a_sign_of_life_before_its_limit_stood_still() -> None:
     log = Log().step(None, 1, 1000.0).step(None, 2, 1060.0).step(None, 3, 1120.0)
     log.add("slurm.cancelled", None, "CANCELLED DUE TO TIME LIMIT", 1120.0 + 2 * 3600 + 400, "fatal")
-    assert (log.records_by_kind["stood_still"].fields["idle"], log.records_by_kind["stood_still"].fields["step"]) == (
-        "2 h 6 min",
-        3,
-    )
+    fields = log.records_by_kind["stood_still"].fields
+    assert (fields["hours"], fields["minutes"], fields["step"]) == (2, 6, 3)
 
 
 def test_gap_of_whole_hours_may_be_another_time_zone() -> None:
@@ -216,7 +213,7 @@ def test_a_loop_without_times_is_measured_by_its_eta(
 ) -> None:
     found = loop_ended_after(seconds, *lines, later=later).records_by_kind
     assert ("stood_still" in found) is stood
-    assert not stood or found["stood_still"].fields["idle"] == "3 h 30 min"
+    assert not stood or found["stood_still"].fields["idle_s"] == 12_600
 
 
 def test_stacks_after_the_last_step_say_that_somebody_looked() -> None:

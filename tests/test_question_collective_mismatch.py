@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from detector_probe import derive
+from question_probe import derive
 
 from logdoctor import diagnose
 from logdoctor.model import Record
-from logdoctor.reasoning.detectors.fingerprints import Detector
+from logdoctor.reasoning.questions.comparisons import collective_mismatch
 
 
 def mismatch_message(rank: int, op: str, other: int, other_op: str) -> str:
@@ -30,13 +30,13 @@ FOUR = (
 
 
 def derive_records(text: str) -> list[Record]:
-    return derive(Detector(), text)
+    return derive(collective_mismatch, text)
 
 
 def test_rank_with_another_fingerprint_than_most_is_odd() -> None:
     record = derive_records(FOUR)[0]
     assert record.fields["odd"] == (2,)
-    assert record.fields["other_op"] == "BROADCAST of [4]"
+    assert (record.fields["other_op"], record.fields["other_op_shape"]) == ("BROADCAST", "4")
 
 
 def test_two_ranks_alone_are_both_named() -> None:

@@ -1,32 +1,19 @@
-"""Processes whose stack differs from the stacks of the others.
-
-Derived records (format ``ledger``, each on the stack dump of a process):
-
-- ``ledger.odd_stack``   few processes, mostly one, are elsewhere than the others, which wait: odd, odd_hosts, odd_pids,
-  function, others_function, others (their number), others_at (comm or gpu), at. The field ``at`` is ``comm`` (waits in
-  another call), ``gpu`` (waits for its GPU), data, save, load, eval, compile, file or work.
-- ``ledger.others_stack``  one of the others, if no dump of them stands below the odd one: the same fields
-- ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
-
-Only the latest dump of each process counts. Processes that are no ranks are left out, because they always wait (data
-loader workers, launchers, helpers of compilers). Stacks are compared without the frames below a communication call,
-and without the C library's waiting calls elsewhere.
-"""
+"""Processes whose stack differs from the stacks of the others."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor.model import Line, Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
-from logdoctor.reasoning.detectors import ranks_and_hosts
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.questions import asks, ranks_and_hosts
+from logdoctor.reasoning.questions.waiting import UNKNOWN, Wait, Working
+from logdoctor.reasoning.timeline import Timeline
 
 SIGABRT = 6
 """Signal of a process that its watchdog aborts. Other signals are crashes, whose stack shows no wait."""
@@ -34,7 +21,6 @@ MIN_STACKS = 3
 """Of two different stacks either could be odd, unless one waits and the other has a named activity."""
 MIN_STACKS_PER_ODD = 4
 """At most one in this many processes may be odd, but always one."""
-MAX_PROCESSES = 4096
 MAX_LISTED = 16
 _HELPER_PROCESS = later(
     r"_worker_loop|forkserver|resource_tracker|torch/distributed/(?:launch|run|elastic|launcher)|elastic/(?:agent|multi)"
@@ -75,50 +61,42 @@ _VARIABLE_PARTS = later(
 )
 
 
-class Position(Struct, frozen=True):
-    """Place of a process in the program."""
-
-    record: Record
-    stack: tuple[str, ...]
-    call: str
-    activity: str
+Place = Wait | Working
 
 
-class Detector(Struct):
-    """Latest stack of each process."""
+@asks("tells stack")
+def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
+    """Yield how the stacks of the processes differ, each on the stack dump of a process.
 
-    READS: ClassVar = ("tells stack",)
+    - ``ledger.odd_stack``   few processes, mostly one, are elsewhere than the others, which wait: odd, odd_hosts,
+      odd_pids, function, others_function, others (their number), others_at (comm or gpu), at. The field ``at`` is
+      ``comm`` (waits in another call), ``gpu`` (waits for its GPU), data, save, load, eval, compile, file or work.
+    - ``ledger.others_stack``  one of the others, if no dump of them stands below the odd one: the same fields
+    - ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
 
-    latest_dumps: dict[tuple[str, str | int], Record] = field(default_factory=dict)
-
-    def observe(self, record: Record) -> None:
-        if not record.tells("stack") or (record.reports_own_end and record.fields.get("signal") != SIGABRT):
-            return
-        process = _process_key(record)
-        if (
-            process is not None
-            and record.fields.get("frames")
-            and (process in self.latest_dumps or len(self.latest_dumps) < MAX_PROCESSES)
-        ):
-            self.latest_dumps[process] = record
-
-    def derive(self, state: JobState) -> list[Record]:
-        by_rank: dict[object, Position] = {}
-        for process, record in self.latest_dumps.items():
-            position = position_of(record)
-            if position is not None:
-                rank = state.places.rank_of(record)
-                by_rank[process if rank is None else rank] = position
-        positions = sorted(by_rank.values(), key=lambda p: p.record.order)
-        odd, others = _split_odd(positions) if positions else ([], [])
-        if len(positions) < MIN_STACKS and not (odd and others and odd[0].activity in _NAMED_ACTIVITIES):
-            return []
-        if odd:
-            return _odd_records(odd, others, state)
-        return [_same_record(others)] if others else []
+    Only the latest dump of each process counts. Processes that are no ranks are left out, because they always wait
+    (data loader workers, launchers, helpers of compilers). Stacks are compared without the frames below a communication
+    call, and without the C library's waiting calls elsewhere.
+    """
+    dumps = [e for e in t.of("tells stack") if not e.reports_own_end or e.fields.get("signal") == SIGABRT]
+    latest = {process: e for e in dumps if e.fields.get("frames") and (process := _process(e)) is not None}
+    by_rank: dict[object, Place] = {}
+    for process, record in latest.items():
+        if (place := place_of(record)) is not None:
+            rank = state.places.rank_of(record)
+            by_rank[process if rank is None else rank] = place
+    places = sorted(by_rank.values(), key=lambda p: p.record.order)
+    odd, others = _split_odd(places) if places else ([], [])
+    if len(places) < MIN_STACKS and not (odd and others and odd[0].what in _NAMED_ACTIVITIES):
+        return
+    if odd:
+        yield from _odd_records(odd, others, state)
+    elif others:
+        first = others[0]
+        yield _derive("same_stack", first, at=first.what, function=first.call, count=len(others))
 
 
-def _process_key(record: Record) -> tuple[str, str | int] | None:
+def _process(record: Record) -> tuple[str, str | int] | None:
     """Return the rank of a dump, else host and pid.
 
     The last choice is the address of the main thread.
@@ -131,6 +109,10 @@ def _process_key(record: Record) -> tuple[str, str | int] | None:
     if isinstance(thread, str):
         return f"{record.host or ''} {record.source.tag or ''} {record.source.local_rank}", thread
     return None
+
+
+def _rank(record: Record) -> int:
+    return UNKNOWN if record.rank is None else record.rank
 
 
 def _frames(record: Record) -> list[str]:
@@ -147,21 +129,21 @@ def _tuple(value: Value) -> tuple[object, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def position_of(record: Record) -> Position | None:
-    """Return the position of the process of a dump.
+def place_of(record: Record) -> Place | None:
+    """Return the call in which the process of a dump waits, or the place at which it works.
 
     The result is None for a helper process or an empty stack.
     """
     frames = _frames(record)
     if not frames or _HELPER_PROCESS.search(" > ".join(frames)):
         return None
-    for activity, pattern in (("comm", _COMM), ("gpu", _GPU)):
-        place = next((i for i, name in enumerate(frames) if pattern.search(name)), None)
-        if place is not None:
-            return Position(record, tuple(frames[: place + 1]), frames[place], activity)
+    for what, pattern in (("comm", _COMM), ("gpu", _GPU)):
+        at = next((i for i, name in enumerate(frames) if pattern.search(name)), None)
+        if at is not None:
+            return Wait(_rank(record), record, frames[at], stack=tuple(frames[: at + 1]), what=what)
     while frames and _WAITING_CALL.search(frames[-1]):
         frames.pop()
-    return Position(record, tuple(frames), frames[-1], _activity(frames)) if frames else None
+    return Working(_rank(record), record, frames[-1], _activity(frames), tuple(frames)) if frames else None
 
 
 def _activity(frames: list[str]) -> str:
@@ -170,40 +152,40 @@ def _activity(frames: list[str]) -> str:
     return next(kinds, "work")
 
 
-def _split_odd(positions: list[Position]) -> tuple[list[Position], list[Position]]:
-    """Return the odd positions and the others.
+def _split_odd(places: Sequence[Place]) -> tuple[list[Place], list[Place]]:
+    """Return the odd places and the others.
 
     The odd are empty if all wait in the same call. Both are empty if nothing is clear.
     """
-    few = max(1, len(positions) // MIN_STACKS_PER_ODD)
-    waiting = [p for p in positions if p.activity in ("comm", "gpu")]
-    working = [p for p in positions if p.activity not in ("comm", "gpu")]
+    few = max(1, len(places) // MIN_STACKS_PER_ODD)
+    waiting: list[Place] = [p for p in places if isinstance(p, Wait)]
+    working: list[Place] = [p for p in places if isinstance(p, Working)]
     if working:
         return (working, waiting) if len(working) <= few else ([], [])
     usual = Counter(p.stack for p in waiting).most_common(1)[0][0]
     largest, odd = [p for p in waiting if p.stack == usual], [p for p in waiting if p.stack != usual]
     if not odd:
         return [], largest
-    if len(odd) > 1 or largest[0].activity != "comm" or any(PAIRWISE.search(p.call) for p in (*odd, *largest)):
+    if len(odd) > 1 or largest[0].what != "comm" or any(PAIRWISE.search(p.call) for p in (*odd, *largest)):
         return [], []  # pipeline stages and separate groups wait in different calls by design
     return odd, largest
 
 
-def _odd_records(odd: list[Position], others: list[Position], state: JobState) -> list[Record]:
-    """Return a record for the first odd position.
+def _odd_records(odd: Sequence[Place], others: Sequence[Place], state: JobState) -> list[Record]:
+    """Return a record for the first odd place.
 
     The dump of another process gives a second record to compare: ``odd_stack`` if it stands below, so that the first
     stays the proof, else ``others_stack``.
     """
     first, other = odd[0], _commonest(others)
     call, other_call = first.call, other.call
-    if first.activity == other.activity and call == other_call:
+    if first.what == other.what and call == other_call:
         call, other_call = _name_difference(first, other)
     fields: dict[str, Value] = {
-        "at": first.activity,
+        "at": first.what,
         "function": call,
         "others_function": other_call,
-        "others_at": other.activity,
+        "others_at": other.what,
         "others": len(others),
         **ranks_and_hosts("odd", (s.record for s in odd), state),
         "odd_pids": tuple(sorted({p for s in odd if (p := s.record.pid) is not None})[:MAX_LISTED]),
@@ -214,33 +196,26 @@ def _odd_records(odd: list[Position], others: list[Position], state: JobState) -
     return [_derive("odd_stack", first, **fields), _derive(kind, compared, **fields)]
 
 
-def _commonest(positions: Collection[Position]) -> Position:
-    counts = Counter(position.stack for position in positions)
-    return max(positions, key=lambda p: (counts[p.stack], -p.record.order))
+def _commonest(places: Sequence[Place]) -> Place:
+    counts = Counter(p.stack for p in places)
+    return max(places, key=lambda p: (counts[p.stack], -p.record.order))
 
 
-def _name_difference(a: Position, b: Position) -> tuple[str, str]:
+def _name_difference(a: Place, b: Place) -> tuple[str, str]:
     """Name a common call with the first callers that differ."""
     callers = next(((x, y) for x, y in zip(a.stack, b.stack, strict=False) if x != y), (a.call, b.call))
-    return f"{a.call} (from {callers[0]})", f"{b.call} (from {callers[1]})"
+    return f"{callers[0]} > {a.call}", f"{callers[1]} > {b.call}"
 
 
-def _same_record(positions: list[Position]) -> Record:
-    first = positions[0]
-    return _derive("same_stack", first, at=first.activity, function=first.call, count=len(positions))
+def _derive(kind: str, place: Place, /, **fields: Value) -> Record:
+    return replace(derive_record(kind, place.record, **fields), line=_line(place))
 
 
-def _derive(kind: str, position: Position, /, **fields: Value) -> Record:
-    return replace(derive_record(kind, position.record, **fields), line=_line(position))
-
-
-def _line(position: Position) -> Line:
+def _line(place: Place) -> Line:
     """Return the line of the dump that shows the call.
 
     If that line was not kept, return the first line.
     """
-    path, _, function = position.call.rpartition(":")
+    path, _, function = place.call.rpartition(":")
     wanted = (function, path.rpartition("/")[2])
-    return next(
-        (line for line in position.record.lines if all(part in line.text for part in wanted)), position.record.line
-    )
+    return next((line for line in place.record.lines if all(part in line.text for part in wanted)), place.record.line)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from detector_probe import derive
+from question_probe import derive
 
-from logdoctor.reasoning.detectors.retries import Detector
+from logdoctor.reasoning.questions.links import still_trying
 
 RETRY = "gx07:5120:5288 [3] NCCL INFO socketPollConnect: connect to 10.44.7.12<40311> returned Connection refused, "
 COMPLETE = "gx07:5120:5288 [3] NCCL INFO comm 0x55d1 rank 3 nranks 8 cudaDev 3 busId 41000 - Init COMPLETE\n"
@@ -15,7 +15,7 @@ def attempt_line(count):
 
 
 def retries(text):
-    return [(e.fields["attempt"], e.fields["attempts"], e.fields["peer"]) for e in derive(Detector(), text)]
+    return [(e.fields["attempt"], e.fields["attempts"], e.fields["peer"]) for e in derive(still_trying, text)]
 
 
 def test_many_attempts_without_a_communicator_are_reported():
@@ -36,4 +36,4 @@ def test_communicator_of_another_process_does_not_end_them():
 
 def test_lines_are_counted_if_nccl_prints_no_count():
     old = "gx07:5120:5288 [3] NCCL INFO Call to connect returned Connection refused, retrying\n"
-    assert [bool([*derive(Detector(), old * lines)]) for lines in (2, 3)] == [False, True]
+    assert [bool([*derive(still_trying, old * lines)]) for lines in (2, 3)] == [False, True]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from detector_probe import by_name, derive
+from question_probe import by_name, derive
 
 from logdoctor.model import Record
-from logdoctor.reasoning.detectors.collective_waits import Detector
+from logdoctor.reasoning.questions.wait_exceptions import blocked_calls
 
 TIMED_OUT = "[../gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 60000ms for recv operation to complete"
 CLOSED = "[../gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.8.0.4]:40112"
@@ -24,7 +24,7 @@ def waits(rank: int, call: str, message: str = TIMED_OUT, function: str = "step"
 
 
 def derive_records(text: str) -> dict[str, Record]:
-    return by_name(derive(Detector(), text))
+    return by_name(derive(blocked_calls, text))
 
 
 def test_rank_in_another_call_than_most_is_odd() -> None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from failing_job import diagnose_log
 from handmade_records import make_record
+from question_probe import Probe
 
 from logdoctor.model import Level, Line, Record, Source, Value
-from logdoctor.reasoning.detectors.collectives import Detector
-from logdoctor.reasoning.dispatch import Dispatch
-from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.questions.collectives import collective_that_hangs, straggler
 
 
 class Log:
-    """Records in reading order, read by a detector and a job state."""
+    """Records in reading order, read by the timeline and the state of a job."""
 
     def __init__(self, *, ranks: int | None = None) -> None:
-        self.detector, self.job_state, self.order = Detector(), JobState(), 0
-        self.observe = Dispatch([*self.job_state.readers, self.detector])
-        self.job_state.places.expected = ranks
+        self.probe, self.order = Probe(), 0
+        self.observe, self.state = self.probe.observe, self.probe.state
+        self.state.places.expected = ranks
 
     def add(
         self,
@@ -47,7 +46,7 @@ class Log:
 
     @property
     def records_by_kind(self) -> dict[str, Record]:
-        return {e.kind.partition(".")[2]: e for e in reversed([*self.detector.derive(self.job_state)])}
+        return {e.kind.partition(".")[2]: e for e in reversed(self.probe.ask(collective_that_hangs, straggler))}
 
 
 def test_two_operations_under_one_number_are_a_mismatch() -> None:
@@ -226,11 +225,7 @@ def gave_up(log: Log, rank: int, time: float, ran_ms: int, seq: int = 40) -> Log
 def test_a_rank_that_came_after_the_others_had_given_up_is_late() -> None:
     log = gave_up(gave_up(gave_up(Log(), 0, 1000.0, 600_010), 1, 1000.5, 600_010), 2, 1700.0, 600_010)
     found = log.records_by_kind["straggler"].fields
-    assert (found["late"], found["phase"], found["work"]) == (
-        (2,),
-        "enqueue",
-        "it came to ALLREDUCE 40 after their limit",
-    )
+    assert (found["late"], found["phase"], found["overdue"]) == ((2,), "enqueue", "yes")
 
 
 def test_a_rank_that_came_before_the_others_gave_up_is_not_late() -> None:

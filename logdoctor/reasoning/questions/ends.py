@@ -1,12 +1,5 @@
 """Ends of processes, and the end that came first.
 
-Derived records (format ``ledger``, each on a log line that shows it):
-
-- ``ledger.first_death``  rank, host, pid if known, signal, exit_code or exception, how (the same as text), reporter
-  (``itself`` or the format of the reporter).
-- ``ledger.first_exits``  ranks, exit_code, reporter. Several processes in one line ended by themselves before the job
-  was ended. The log does not say which of them was first.
-
 An end is fallout, and never the first, in these cases:
 
 - The process was ended by SIGTERM or the like, by its agent, or by a launcher ending the job.
@@ -19,10 +12,9 @@ If several ends are left, they must differ and the log must give their order. Ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from logdoctor.model import Record, Value
@@ -33,16 +25,14 @@ from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.ends import End, end_of
 from logdoctor.reasoning.lifecycle.lives import SIGKILL
+from logdoctor.reasoning.questions import asks, first_of_each
+from logdoctor.reasoning.timeline import Timeline
 
 TERMINATION_SIGNALS = frozenset({1, 2, 3, 13, 14, 15})
 SIGABRT = 6
 CRASH_SIGNALS = frozenset({4, 8, 11})
-MAX_RECORDS = 4096
 _LAUNCHER_ERROR = later(r"\A(?:\w+\.)*(?:ChildFailedError|ProcessExitedException|CalledProcessError)\b")
 """Exceptions that launchers raise because another process ended."""
-
-Process = tuple[int | None, str | None, int | None, str]
-"""Rank, host and pid if known, and the file, because each attempt may have a file of its own."""
 
 
 class Death(Struct, frozen=True):
@@ -71,96 +61,99 @@ class Death(Struct, frozen=True):
         return end.exception or (f"exit code {end.code}" if end.code is not None else self.record.kind)
 
 
-class Detector(Struct):
-    """Collected ends of processes."""
+class Fallout(Struct, frozen=True):
+    """Records from which the ends of processes follow."""
 
-    READS: ClassVar = ("is ended", "fails", "gives up", "starts again", "nccl.warn")
-
-    own_ends: dict[Process, Record] = field(default_factory=dict)
-    reports: list[Record] = field(default_factory=list)
-    waits: dict[Process, Record] = field(default_factory=dict)
-    terminated_pids: set[int | None] = field(default_factory=set)
-    job_ends: dict[str, Record] = field(default_factory=dict)
+    waits: Sequence[Record]
+    """First record of each process that gave up waiting or lost its peers."""
+    waits_of: Mapping[int, Sequence[Record]]
+    """Those of the last run by rank."""
+    terminated: frozenset[int | None]
+    """Processes that their launcher ended, by pid."""
+    job_ends: Mapping[str, Record]
     """First record of each file that says that the job is being ended."""
 
-    def observe(self, record: Record) -> None:
-        if record.has("is ended", "job") and len(self.job_ends) < MAX_RECORDS:
-            self.job_ends.setdefault(record.line.file, record)
-        if record.reports_own_end or record.reports_end_of_other:
-            self._read_end(record)
-        elif record.has("gives up") or (record.kind == "nccl.warn" and "peer" in record.fields):
-            _add_first(self.waits, record)
-        elif record.has("is ended", "named") and not record.reports_end_of_other:
-            if len(self.terminated_pids) < MAX_RECORDS:
-                self.terminated_pids.add(record.pid)
-        elif record.has("starts again"):
-            self._reset(record.line.file)
-
-    def _reset(self, file: str) -> None:
-        """Forget the attempt that is over in ``file``."""
-        self.own_ends = {process: e for process, e in self.own_ends.items() if e.line.file != file}
-        self.waits = {process: e for process, e in self.waits.items() if e.line.file != file}
-        self.reports = [e for e in self.reports if e.line.file != file]
-        self.job_ends.pop(file, None)
-
-    def _read_end(self, record: Record) -> None:
-        if record.reports_end_of_other:
-            if len(self.reports) < MAX_RECORDS:
-                self.reports.append(record)
-        elif record.level == "fatal" and not _LAUNCHER_ERROR.match(record.text):
-            _add_first(self.waits if record.tells("about peers") else self.own_ends, record)
-
-    def derive(self, state: JobState) -> Iterator[Record]:
-        """Return the first death, if the log gives it."""
-        waits_by_rank: dict[int, list[Record]] = {}
-        for record in state.runs.select_last_run(self.waits.values()):
-            if (rank := _rank(record, state)) is not None:
-                waits_by_rank.setdefault(rank, []).append(record)
-        end_records = state.runs.select_last_run([*self.own_ends.values(), *self.reports])
-        deaths: dict[Value, Death] = {}
-        for death in sorted((d for e in end_records for d in _deaths(e, state)), key=lambda d: d.record.order):
-            if not self._is_fallout(death, waits_by_rank):
-                deaths.setdefault(death.process, death)
-        first = _with_rank(_first(_without_cleanup_kills(list(deaths.values())), state), list(deaths.values()))
-        if first is not None and (first.rank is not None or first.host):
-            yield _first_death(first)
-        elif first is None and deaths:
-            yield from self._first_exits(min(deaths.values(), key=lambda d: d.record.order).record)
-
-    def _first_exits(self, record: Record) -> Iterator[Record]:
-        """Return the ends in a line that came before the job was ended."""
-        job_end, code = self.job_ends.get(record.line.file), record.fields.get("exit_code")
-        if record.reports_end_of_other and job_end is not None and code and printed_after(job_end, record):
-            ranks = record.fields.get("ranks")
-            yield derive_of_other("first_exits", record, ranks=ranks, exit_code=code, reporter=record.format)
-
-    def _is_fallout(self, death: Death, waits_by_rank: Mapping[int, list[Record]]) -> bool:
-        """Return whether the end only follows from another.
-
-        ``waits_by_rank`` holds the records in which ranks gave up waiting.
-        """
-        if death.end.signal in TERMINATION_SIGNALS or (death.pid is not None and death.pid in self.terminated_pids):
+    def holds(self, death: Death) -> bool:
+        """Return whether the end only follows from another."""
+        if death.end.signal in TERMINATION_SIGNALS or (death.pid is not None and death.pid in self.terminated):
             return True
         is_own_end = death.record.reports_own_end
         if death.end.signal in (None, SIGABRT) and not is_own_end and self.waits:
-            is_after_wait = not all(printed_after(e, death.record) for e in self.waits.values())
-            return is_after_wait and not self._was_not_notified(death)
-        if (is_own_end or death.end.signal == SIGKILL) and death.rank is not None and death.rank in waits_by_rank:
-            return not all(printed_after(e, death.record) for e in waits_by_rank[death.rank])
+            return _follows(death, self.waits) and not self._was_not_notified(death)
+        if (is_own_end or death.end.signal == SIGKILL) and death.rank is not None and death.rank in self.waits_of:
+            return _follows(death, self.waits_of[death.rank])
         job_end = self.job_ends.get(death.record.line.file)
-        is_after_job_end = job_end is not None and printed_after(death.record, job_end)
-        return is_after_job_end and (
-            death.end.signal == SIGKILL or (death.end.signal is None and death.record.tells("tasks"))
-        )
+        ends_others = death.end.signal == SIGKILL or (death.end.signal is None and death.record.tells("tasks"))
+        return ends_others and job_end is not None and printed_after(death.record, job_end)
 
     def _was_not_notified(self, death: Death) -> bool:
         """Return whether Horovod notified all waiting ranks but not this rank.
 
         It notifies the others when a rank has left.
         """
-        if any(e.rank in (None, death.rank) or not _is_notified(e) for e in self.waits.values()):
-            return False
-        return death.rank is not None
+        others = all(e.rank not in (None, death.rank) and _is_notified(e) for e in self.waits)
+        return others and death.rank is not None
+
+
+@asks("is ended", "fails", "gives up", "nccl.warn")
+def first_death(t: Timeline, state: JobState) -> Iterator[Record]:
+    """Yield the first death, if the log gives it, each on a log line that shows it.
+
+    - ``ledger.first_death``  rank, host, pid if known, signal, exit_code or exception, how (the same as text), reporter
+      (``itself`` or the format of the reporter).
+    - ``ledger.first_exits``  ranks, exit_code, reporter. Several processes in one line ended by themselves before the
+      job was ended. The log does not say which of them was first.
+    """
+    records = t.of("is ended", "fails", "gives up", "nccl.warn")
+    fallout = _fallout(records, state)
+    own = first_of_each((e for e in records if _ends_itself(e) and not e.tells("about peers")), _process).values()
+    ends = state.runs.select_last_run([*own, *(e for e in records if e.reports_end_of_other)])
+    deaths: dict[Value, Death] = {}
+    for death in sorted((d for e in ends for d in _deaths(e, state)), key=lambda d: d.record.order):
+        if not fallout.holds(death):
+            deaths.setdefault(death.process, death)
+    left = list(deaths.values())
+    first = _with_rank(_first(_without_cleanup_kills(left), state), left)
+    if first is not None and (first.rank is not None or first.host):
+        yield _first_death(first)
+    elif first is None and left:
+        yield from _first_exits(left[0].record, fallout.job_ends)
+
+
+def _fallout(records: Sequence[Record], state: JobState) -> Fallout:
+    ended = [e for e in records if not (e.reports_own_end or e.reports_end_of_other)]
+    waits = first_of_each((e for e in records if _gives_up(e)), _process).values()
+    waits_of: dict[int, list[Record]] = {}
+    for record in state.runs.select_last_run(waits):
+        if (rank := _rank(record, state)) is not None:
+            waits_of.setdefault(rank, []).append(record)
+    return Fallout(
+        [*waits],
+        waits_of,
+        frozenset(e.pid for e in ended if e.has("is ended", "named") and not _gives_up(e)),
+        first_of_each((e for e in records if e.has("is ended", "job")), lambda e: e.line.file),
+    )
+
+
+def _ends_itself(record: Record) -> bool:
+    reported = record.reports_own_end and not record.reports_end_of_other
+    return reported and record.level == "fatal" and not _LAUNCHER_ERROR.match(record.text)
+
+
+def _gives_up(record: Record) -> bool:
+    """Return whether a process gives up waiting for others, or lost them."""
+    if record.reports_own_end or record.reports_end_of_other:
+        return _ends_itself(record) and record.tells("about peers")
+    return record.has("gives up") or (record.kind == "nccl.warn" and "peer" in record.fields)
+
+
+def _process(record: Record) -> tuple[int | None, str | None, int | None, str]:
+    """Return rank, host and pid if known, and the file, because each attempt may have a file of its own."""
+    return record.rank, record.host, record.pid, record.line.file
+
+
+def _follows(death: Death, waits: Sequence[Record]) -> bool:
+    return not all(printed_after(e, death.record) for e in waits)
 
 
 def _is_notified(wait: Record) -> bool:
@@ -168,11 +161,12 @@ def _is_notified(wait: Record) -> bool:
     return any(sign.mark == "gives up" and sign.by == "launcher" for sign in wait.signs)
 
 
-def _add_first(table: dict[Process, Record], record: Record) -> None:
-    """Add the first such record of a process, without its further lines."""
-    process = (record.rank, record.host, record.pid, record.line.file)
-    if process not in table and len(table) < MAX_RECORDS:
-        table[process] = record.without_lines()
+def _first_exits(record: Record, job_ends: Mapping[str, Record]) -> Iterator[Record]:
+    """Return the ends in a line that came before the job was ended."""
+    job_end, code = job_ends.get(record.line.file), record.fields.get("exit_code")
+    if record.reports_end_of_other and job_end is not None and code and printed_after(job_end, record):
+        ranks = record.fields.get("ranks")
+        yield derive_of_other("first_exits", record, ranks=ranks, exit_code=code, reporter=record.format)
 
 
 def _rank(record: Record, state: JobState) -> int | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from detector_probe import derive
+from question_probe import derive
 
 from logdoctor.model import Record
-from logdoctor.reasoning.detectors.store_barriers import Detector
+from logdoctor.reasoning.questions.waiting import store_barrier
 
 
 def waits(rank: int, joined: int, world: int) -> str:
@@ -16,7 +16,7 @@ def waits(rank: int, joined: int, world: int) -> str:
 
 
 def derive_records(text: str) -> list[Record]:
-    return derive(Detector(), text)
+    return derive(store_barrier, text)
 
 
 def test_rank_that_does_not_wait_never_came() -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from handmade_records import make_record
+from question_probe import Probe
 
 from logdoctor.model import Level, Line, Record, Source, Value
-from logdoctor.reasoning.detectors.deaths import Detector
-from logdoctor.reasoning.dispatch import Dispatch
-from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.questions.ends import first_death
 
 NO_SOURCE = Source()
 
 
 class Log:
-    """Records in reading order, read by a detector and a job state."""
+    """Records in reading order, read by the timeline and the state of a job."""
 
     def __init__(self) -> None:
-        self.detector, self.state, self.order = Detector(), JobState(), 0
-        self.observe = Dispatch([*self.state.readers, self.detector])
+        self.probe, self.order = Probe(), 0
+        self.observe, self.state = self.probe.observe, self.probe.state
 
     def add(
         self,
@@ -41,7 +40,7 @@ class Log:
 
     @property
     def first(self) -> Record | None:
-        return next(iter(self.detector.derive(self.state)), None)
+        return next(iter(self.probe.ask(first_death)), None)
 
     def died(self, name: str = "rank") -> Value | None:
         return self.first.fields.get(name) if self.first else None

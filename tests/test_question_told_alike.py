@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from detector_probe import derive
+from question_probe import derive
 
 from logdoctor.model import Record
-from logdoctor.reasoning.detectors.duplicate_runs import Detector
+from logdoctor.reasoning.questions.comparisons import told_alike
 
 TEN, TWENTY, THIRTY = "step 10 loss 3.4931\n", "step 20 loss 1.6355\n", "step 30 loss 0.9635\n"
 
 
 def derive_records(text: str) -> list[Record]:
-    return derive(Detector(), text)
+    return derive(told_alike, text)
 
 
 @pytest.mark.parametrize(

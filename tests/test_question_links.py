@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 from handmade_records import make_record
+from question_probe import Probe
 
 from logdoctor.model import Level, Line, Source, Value
-from logdoctor.reasoning.detectors.connections import Detector
-from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.identity.addresses import AddressBook, bare_address
-from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.questions.links import pointed_at
 
 
 class Log:
@@ -20,8 +19,8 @@ class Log:
 
     def __init__(self, *, hosts: int = 4, printing_hosts: tuple[int, ...] = (0, 1, 2, 3), apart: bool = False) -> None:
         self.apart = apart
-        self.detector, self.state, self.order = Detector(), JobState(), 0
-        self.observe = Dispatch([*self.state.readers, self.detector])
+        self.probe, self.order = Probe(), 0
+        self.observe, self.state = self.probe.observe, self.probe.state
         self.state.places.expected = hosts * 2
         for host in printing_hosts:
             text = f"n{host}:{host * 2}:9 [0] NCCL INFO Bootstrap : Using eth0:10.9.0.{host}<0>"
@@ -43,7 +42,7 @@ class Log:
 
     @property
     def pointed(self) -> dict[str, Value]:
-        return next((dict(e.fields) for e in self.detector.derive(self.state)), {})
+        return next((dict(e.fields) for e in self.probe.ask(pointed_at)), {})
 
 
 def test_silent_host_at_which_two_hosts_point_is_named() -> None:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from handmade_records import make_record
+from question_probe import Probe
 
 from logdoctor.model import Line, Record, Source, Value
-from logdoctor.reasoning.detectors.stalls import Detector
-from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.questions.waiting import stalled
 
 
 def derive_records(*stalls: dict[str, Value]) -> list[Record]:
-    detector = Detector()
+    probe = Probe()
     for order, fields in enumerate(stalls):
         kind = "frameworks.stall" if fields else "elastic.restart"
-        detector.observe(make_record(Line("job.log", order, ""), kind, "", Source(), "error", fields, order))
-    return detector.derive(JobState())
+        probe.observe(make_record(Line("job.log", order, ""), kind, "", Source(), "error", fields, order))
+    return probe.ask(stalled)
 
 
 def test_stall_with_one_side_is_late_and_with_two_sides_a_mismatch() -> None:
-    (stalled,) = derive_records({"missing": (3,), "stalled_ops": "grad_1, grad_2", "sides": 1})
+    (one,) = derive_records({"missing": (3,), "stalled_ops": "grad_1, grad_2", "sides": 1})
     (many,) = derive_records({"missing": (0, 1), "stalled_ops": "bcast_1, bcast_2", "sides": 2})
-    assert (stalled.kind, stalled.fields["late"]) == ("ledger.stalled", (3,))
+    assert (one.kind, one.fields["late"]) == ("ledger.stalled", (3,))
     assert (many.kind, many.fields["op"]) == ("ledger.collective_mismatch", "bcast_1")
 
 

@@ -1,0 +1,426 @@
+"""Collectives that did not end, and the rank that kept them from ending.
+
+PyTorch numbers the collectives of a group on the host when they are enqueued. Its watchdog reports the oldest
+incomplete collective (ProcessGroupNCCL.cpp, 1.13 to 2.15). An operation that needs data of every rank ends nowhere
+before all ranks have started it. So two ranks that hang two or more numbers apart ran different operations under the
+same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from logdoctor.model import Record, Value
+from logdoctor.model.numbers import number, number_fields
+from logdoctor.pack.regexes import later
+from logdoctor.reasoning.derived import derive_record
+from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.lives import waited
+from logdoctor.reasoning.questions import asks, ranks_and_hosts, says_done, split_odd
+from logdoctor.reasoning.questions.waiting import UNKNOWN, Wait, awaited
+from logdoctor.reasoning.timeline import Timeline
+
+FULL_OPERATIONS = frozenset(
+    "ALLREDUCE ALLREDUCE_COALESCED ALLGATHER _ALLGATHER_BASE ALLGATHER_COALESCED REDUCE_SCATTER _REDUCE_SCATTER_BASE "
+    "ALLTOALL ALLTOALL_BASE BARRIER".split()
+)
+"""Operations in which each rank needs data of all others."""
+UNIFORM_OPERATIONS = frozenset("ALLREDUCE _ALLGATHER_BASE _REDUCE_SCATTER_BASE BROADCAST REDUCE".split())
+"""Operations in which all ranks have the same number of elements."""
+POINT_TO_POINT = frozenset(("SEND", "RECV", "COALESCED", "UNKNOWN", ""))
+DEFAULT_GROUPS = ("default_pg", "0", "")
+SLACK_LINES = 300
+"""Work printed more lines before the time-out may be over."""
+STAMP_S = 1.0
+"""Possible error of a time stamp in whole seconds."""
+MIN_WAITING = 3
+MIN_WAITING_SHARE = 0.75
+"""Share of the ranks that must wait before another rank is called missing."""
+CLEAR_RATIO = 4
+"""A side this many times smaller is the odd one, even if the side of some ranks is unknown."""
+MAX_LOCAL_RANKS = 8
+"""With all ranks below this number, a local rank is most likely the global rank."""
+RANK_0_PHASES = ("data", "save")
+"""Phases that frameworks run on rank 0 first, or only there, while the others wait in a barrier."""
+_WORK = later(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel_in>\d+))?")
+_REPLAY = later(
+    r"(?i)\bfinish(?:ed)? \d+, taken|\bskip(?:ping|ped)?\b(?! ?[=:]| iterations:)|fast[- ]?forward|\bresum(?:e|ing)\b"
+)
+"""Words for skipped data.
+
+They exclude ``skipped=0`` (DeepSpeed) and ``number of skipped iterations: 0`` (Megatron), which each step line has.
+"""
+_FALLOUT = later(r"^(?:\w+\.)*(?:Dist\w*|ChildFailed|Signal|Connection\w*)(?:Error|Exception)\b|NCCL|SIGABRT|Aborted")
+"""Exceptions and crashes that follow from the failure of another process."""
+_FRACTION = later(r"\b(?P<done>\d{1,12}) ?/ ?(?P<all>\d{1,12})\b")
+
+
+States = Mapping[tuple[str, int], Record]
+"""Last collective that a rank began or ended, by group and rank."""
+
+
+def list_waits(t: Timeline) -> list[Wait]:
+    """Return the waits of ranks in collectives, in reading order.
+
+    The group comes from the state line with the same rank and number, if there is one. PyTorch before 1.13 does not
+    number its collectives.
+    """
+    calls = [e for e in t.of("tells call") if not e.tells("state")]
+    states = list_states(t)
+    group_of = {(rank, e.fields.get("work")): group for (group, rank), e in states.items()}
+    names = {group for group, _ in states} | {group for e in calls if (group := _group(e))}
+    only = names.pop() if len(names) == 1 else ""
+    waits: dict[tuple[int, int], Wait] = {}
+    for record in calls:
+        rank, seq, op = _rank_of(record), _seq(record), _collective_field(record, "op")
+        if rank is not None and (rank, seq) not in waits and (seq != UNKNOWN or op):
+            group = group_of.get((rank, seq)) or _group(record) or only
+            size = _int(_collective_field(record, "numel_in"))
+            waits[rank, seq] = Wait(rank, record, str(op or ""), group, seq, size, _since(record))
+    return [*waits.values()]
+
+
+def list_states(t: Timeline) -> dict[tuple[str, int], Record]:
+    """Return the first state of each rank in each group that tells what it enqueued last, else its last state."""
+    states: dict[tuple[str, int], Record] = {}
+    for record in t.of("tells state"):
+        rank = _rank_of(record)
+        before = states.get((_group(record), rank)) if rank is not None else None
+        if rank is not None and (before is None or "last_enqueued" not in before.fields):
+            states[_group(record), rank] = record
+    return states
+
+
+@asks("tells call", "tells state")
+def collective_that_hangs(t: Timeline, state: JobState) -> Iterator[Record]:
+    """Yield how the calls of a group differ, or who does not make the call, each on a log line that shows it.
+
+    - ``ledger.collective_mismatch``  ranks of a group ran different collectives: seq, same_seq (of both), op, other_op,
+      odd, odd_hosts (the smaller side, absent where the sides are equal), ranks, lowest (the only
+      rank in the lower of two numbers), op_ranks, op_hosts, other_ranks, other_hosts (all known ranks)
+    - ``ledger.call_behind``          few ranks wait in a lower number than the others: seq, op, others_seq, others_op,
+      behind, behind_hosts, lowest (where one rank is behind)
+    - ``ledger.missing_rank``         all ranks but one waited: seq, op, missing
+    - ``ledger.straggler``            the phase ``enqueue`` means that a rank was alive and had not started the
+      collective, or not in time: seq, op, late, late_hosts, and ``never`` or ``overdue``
+    """
+    waits, states = list_waits(t), list_states(t)
+    groups: dict[str, dict[int, Wait]] = {}
+    for wait in waits:
+        if wait.number != UNKNOWN:
+            groups.setdefault(wait.group, {}).setdefault(wait.who, wait)
+    for name, by_rank in sorted(groups.items()):
+        if waiting := [w for w in by_rank.values() if w.call not in POINT_TO_POINT]:
+            yield from _group_records(name, by_rank.keys(), waiting, states, state)
+    if not groups:
+        yield from _unnumbered_mismatch({w.who: w for w in waits}, state)
+
+
+def _unnumbered_mismatch(waits: Mapping[int, Wait], state: JobState) -> Iterator[Record]:
+    """Find the only rank that waits in another operation, where collectives have no numbers.
+
+    Two or more ranks on both sides may be groups of a model-parallel job.
+    """
+    calls = {rank: wait.call for rank, wait in waits.items()}
+    most, odd = split_odd(calls)
+    if len(odd) == 1 and len(most) >= MIN_WAITING and POINT_TO_POINT.isdisjoint(calls.values()):
+        odd_wait, usual_wait = waits[odd[0]], waits[most[0]]
+        fields = {"op": usual_wait.call, "other_op": odd_wait.call, **ranks_and_hosts("odd", [odd_wait.record], state)}
+        for wait in (odd_wait, usual_wait):
+            yield derive_record("collective_mismatch", wait.record, **fields)
+
+
+def _group_records(
+    name: str, ranks: Collection[int], waiting: Sequence[Wait], states: States, state: JobState
+) -> Iterator[Record]:
+    of_group = {rank: e for (group, rank), e in states.items() if group == name}
+    if sides := _find_mismatch(waiting, same_group=name != ""):
+        yield from _mismatch_records(sides, len(of_group.keys() - ranks), state)
+    elif behind := _behind(of_group, waiting) if name else {}:
+        yield from _behind_records(behind, waiting, state)
+    elif (
+        name
+        and _is_one_group(of_group, waiting)
+        and (records := _lagging(of_group, waiting, state) or _entered_last(waiting, state))
+    ):
+        yield from records
+    elif name in DEFAULT_GROUPS and (missing := _missing_rank(waiting, states, state)) is not None:
+        first = waiting[0]
+        yield derive_record("missing_rank", first.record, seq=first.number, op=first.call, missing=(missing,))
+
+
+def _behind(states: Mapping[int, Record], waiting: Sequence[Wait]) -> dict[int, Record]:
+    """Return living ranks of the group that have not enqueued the collective."""
+    goal = min(w.number for w in waiting)
+    enqueued = {rank: n for rank, e in states.items() if (n := _int(e.fields.get("last_enqueued"))) is not None}
+    behind = {*awaited((rank for rank, n in enqueued.items() if n < goal), waiting)}
+    return {rank: e for rank, e in states.items() if rank in behind}
+
+
+def _is_one_group(states: Mapping[int, Record], waiting: Sequence[Wait]) -> bool:
+    """Return whether each line tells the group, and no two ranks have one number in it.
+
+    Groups of several jobs or stages may have one name.
+    """
+    if not all(w.who in states or _group(w.record) for w in waiting):
+        return False
+    places = [place for w in waiting if (place := w.record.fields.get("group_rank")) is not None]
+    return len({*places}) == len(places)
+
+
+def _lagging(states: Mapping[int, Record], waiting: Sequence[Wait], state: JobState) -> list[Record]:
+    """Return records if a few ranks wait in the lowest number. The others waited in a later call.
+
+    A rank without a wait of its own waits in the call that its state names.
+    """
+    told = {rank: seq for rank, e in states.items() if (seq := _int(e.fields.get("work"))) is not None}
+    numbers = told | {w.who: w.number for w in waiting}
+    seq = min(numbers.values())
+    behind, others = [w for w in waiting if w.number == seq], [w for w in waiting if w.number != seq]
+    if not behind or not others or 2 * sum(n == seq for n in numbers.values()) >= len(numbers):
+        return []
+    own, other = behind[0], others[0]
+    fields: dict[str, Value | None] = {
+        "seq": seq,
+        "op": own.call,
+        "others_seq": other.number,
+        "others_op": other.call,
+        "lowest": _lowest(numbers),
+    }
+    fields |= ranks_and_hosts("behind", [w.record for w in behind], state)
+    return [derive_record("call_behind", w.record, **fields) for w in (own, other)]
+
+
+def _missing_rank(waiting: Sequence[Wait], states: States, state: JobState) -> int | None:
+    """Return the only rank that does not wait.
+
+    It must have printed lines and no failure. The first collectives do not count, because a rank may not have started
+    yet.
+    """
+    first, missing = waiting[0].number, awaited(state.places.ranks, waiting)
+    if any(w.number != first for w in waiting) or min(first, len(waiting)) < MIN_WAITING or len(missing) != 1:
+        return None
+    rank = missing[0]
+    few = len(waiting) < (state.places.expected or 0) * MIN_WAITING_SHARE
+    enqueued = any(other == rank and "last_enqueued" in e.fields for (_, other), e in states.items())
+    return None if few or enqueued or rank in state.lives.with_alarm() else rank
+
+
+@asks("tells call", "tells state", "waits", "fails")
+def straggler(t: Timeline, state: JobState) -> Iterator[Record]:
+    """Yield ``ledger.straggler`` for other work of a rank that was under way when the others timed out.
+
+    It stands on the line of the work and on the first time-out: phase, work, late, late_hosts, seq, op, timeout_ms.
+    """
+    timeouts: dict[str, Record] = {}
+    for record in t.of("tells call", "tells state", "waits", "fails"):
+        file = record.line.file
+        if record.level != "info" and waited(record):
+            timeouts.setdefault(file, record)
+        elif (
+            record.level == "fatal" and record.has("fails") and file not in timeouts and _is_own_crash(record, timeouts)
+        ):
+            return
+    waits, states = [w for w in list_waits(t) if w.number != UNKNOWN], list_states(t)
+
+    def was_awaited(file: str, busy: Record) -> bool:
+        """Return whether ``busy``, the last progress in ``file``, shows a rank that the others waited for."""
+        end, rank = timeouts.get(file), state.places.rank_of(busy)
+        if not t.holds(busy) or (end is None and rank is None) or not _is_under_way(busy, end):
+            return False
+        if _is_step_or_resume(busy) and not _is_replay(busy):
+            return False
+        return rank is None or (rank in awaited((rank,), waits) and not _has_enqueued(rank, waits, states))
+
+    busy = [e for file, e in state.lives.activity.items() if was_awaited(file, e)] if timeouts else []
+    if not busy:
+        return
+    first, last = min(timeouts.values(), key=lambda e: e.order), busy[0]
+    late = ranks_and_hosts("late", busy if len(busy) == 1 else (), state)
+    if len(busy) == 1 and not late["late"] and (rank := _absent_rank(last, waits, state)) is not None:
+        late["late"] = (rank,)
+    phase = "resume" if _is_replay(last) else str(last.fields.get("phase", ""))
+    work = str(last.fields.get("what") or last.text).strip()[:120]
+    call = {name: first.fields.get(name) for name in ("seq", "op", "timeout_ms")}
+    for record in (last, first):
+        yield derive_record("straggler", record, phase=phase, work=work, **call, **late)
+
+
+def _is_own_crash(record: Record, timeouts: Mapping[str, Record]) -> bool:
+    """Return whether a process crashed before a time-out in its file, and not because another process failed."""
+    return not timeouts or not _FALLOUT.search(record.text)
+
+
+def _has_enqueued(rank: int, waits: Sequence[Wait], states: States) -> bool:
+    """Return whether ``rank`` had enqueued the collectives that the others wait for."""
+    goal = min((w.number for w in waits), default=None)
+    numbers = [_int(e.fields.get("last_enqueued")) for (_, other), e in states.items() if other == rank]
+    return goal is not None and any(number is not None and number >= goal for number in numbers)
+
+
+def _absent_rank(busy: Record, waits: Sequence[Wait], state: JobState) -> int | None:
+    """Return the only rank that does not wait.
+
+    On a single node the local rank of ``busy`` is taken. Rank 0 is taken in phases that frameworks run there first.
+    """
+    waiting = {w.who for w in waits}
+    absent = awaited(range(max(state.places.expected or 0, max(waiting, default=0) + 1)), waits)
+    local = busy.source.local_rank
+    if local in absent and max((*waiting, *state.places.ranks), default=0) < MAX_LOCAL_RANKS:
+        return local
+    if 0 in absent and busy.fields.get("phase") in RANK_0_PHASES:
+        return 0
+    return absent[0] if len(absent) == 1 and len(waiting) > 1 else None
+
+
+def _rank_of(record: Record) -> int | None:
+    """Return the global rank, else the rank in the group."""
+    return record.rank if record.rank is not None else _int(record.fields.get("group_rank"))
+
+
+def _seq(record: Record) -> int:
+    seq = _int(_collective_field(record, "seq"))
+    return UNKNOWN if seq is None else seq
+
+
+def _since(record: Record) -> float | None:
+    """Return when the wait began: the time of a time-out less its duration."""
+    ran = record.fields.get("ran_ms")
+    return record.time - ran / 1000 if isinstance(ran, int) and record.time is not None else None
+
+
+def _group(record: Record) -> str:
+    return str(record.fields.get("pg", ""))
+
+
+def _collective_field(record: Record, name: str) -> Value | None:
+    if name in record.fields:
+        return record.fields[name]
+    match = _WORK.search(record.text)
+    return match[name] if match else None
+
+
+def _int(value: Value | None) -> int | None:
+    return value if isinstance(value, int) else number(value) if isinstance(value, str) else None
+
+
+def _find_mismatch(waiting: Sequence[Wait], *, same_group: bool) -> tuple[Sequence[Wait], Sequence[Wait]] | None:
+    """Return the two sides that ran different collectives, the larger side first.
+
+    ``same_group`` says that the lines name the group, so its numbers can be compared.
+    """
+    sides: dict[tuple[int, str, int | None], list[Wait]] = {}
+    for w in waiting:
+        sides.setdefault((w.number, w.call, w.size if w.call in UNIFORM_OPERATIONS else None), []).append(w)
+    keys = sorted(sides, key=lambda k: (-len(sides[k]), k[0], k[1], k[2] or 0))
+    for i, a in enumerate(keys):
+        for b in keys[i + 1 :]:
+            apart = same_group and a[1] in FULL_OPERATIONS and b[1] in FULL_OPERATIONS and abs(a[0] - b[0]) > 1
+            if apart or (a[0] == b[0] and (same_group or a[0] > MIN_WAITING)):
+                return sides[a], sides[b]
+    return None
+
+
+def _mismatch_records(sides: tuple[Sequence[Wait], Sequence[Wait]], unsure: int, state: JobState) -> list[Record]:
+    """Return the records of a mismatch.
+
+    ``unsure`` is the number of ranks that wait on an unknown side.
+    """
+    most, odd = sides
+    fields: dict[str, Value | None] = {
+        "seq": min(most[0].number, odd[0].number),
+        "same_seq": most[0].number if most[0].number == odd[0].number else None,
+        **_describe("op", most[0], odd[0]),
+        **_describe("other_op", odd[0], most[0]),
+        "ranks": tuple(sorted(w.who for w in odd)),
+        "lowest": None if unsure else _lowest({w.who: w.number for w in (*most, *odd)}),
+    }
+    for name, side in (("op", most), ("other", odd)):
+        known = ranks_and_hosts(name, [w.record for w in side], state)
+        fields |= {f"{name}_ranks": known[name], f"{name}_hosts": known[f"{name}_hosts"]}
+    if len(odd) + unsure < len(most) or len(odd) * CLEAR_RATIO <= len(most):
+        fields |= ranks_and_hosts("odd", [w.record for w in odd], state)
+    return [_on_line_of_call(s[0].record, fields) for s in (odd, most)]
+
+
+def _on_line_of_call(wait: Record, fields: Mapping[str, Value | None]) -> Record:
+    """Return the mismatch on the line that names the operation. A collector may have wrapped the message before it."""
+    line = next((line for line in wait.lines if "OpType=" in line.text), wait.line)
+    return replace(derive_record("collective_mismatch", wait, **fields), line=line)
+
+
+def _describe(name: str, own: Wait, other: Wait) -> dict[str, Value | None]:
+    """Return the call of ``own`` as fields, with its number or size if these differ from those of ``other``."""
+    is_other_size = own.number == other.number and own.call == other.call
+    return {
+        name: own.call,
+        f"{name}_number": own.number if own.number != other.number else None,
+        f"{name}_size": own.size if is_other_size else None,
+    }
+
+
+def _behind_records(behind: dict[int, Record], waiting: Sequence[Wait], state: JobState) -> list[Record]:
+    """Return the records for ranks behind the waiting ranks.
+
+    Few ranks behind many are late. If more ranks are behind than wait, the waiting ranks ran an extra collective.
+    """
+    first = waiting[0]
+    fields: dict[str, Value] = {"seq": first.number, "op": first.call}
+    if len(behind) > len(waiting):
+        fields |= {**ranks_and_hosts("odd", [w.record for w in waiting], state), "only_op": first.call}
+        return [derive_record("collective_mismatch", first.record, **fields)]
+    fields |= {"phase": "enqueue", "never": "yes"}
+    fields |= ranks_and_hosts("late", list(behind.values()), state)
+    return [derive_record("straggler", record, **fields) for record in (*behind.values(), first.record)]
+
+
+def _is_step_or_resume(busy: Record) -> bool:
+    return busy.has("works") or busy.fields.get("phase") == "resume"
+
+
+def _lowest(numbers: Mapping[int, int]) -> int | None:
+    """Return the rank with the lowest number, if it is the only one."""
+    lowest = min(numbers.values())
+    ranks = [rank for rank, number in numbers.items() if number == lowest]
+    return ranks[0] if len(ranks) == 1 else None
+
+
+def _entered_last(waiting: Sequence[Wait], state: JobState) -> list[Record]:
+    """Return records if one rank entered the collective after all others had given up."""
+    last = max(waiting, key=lambda w: w.record.time or 0.0)
+    others = [w for w in waiting if w is not last]
+    if last.since is None or last.record.time is None or not others or any(w.number != last.number for w in others):
+        return []
+    for other in others:
+        seconds, doubt = state.seconds_between(other.record, last.record)
+        if seconds is None or seconds - (last.record.time - last.since) <= max(doubt, STAMP_S):
+            return []
+    fields: dict[str, Value] = {"seq": last.number, "op": last.call, "phase": "enqueue", "overdue": "yes"}
+    fields |= ranks_and_hosts("late", [last.record], state)
+    return [derive_record("straggler", w.record, **fields) for w in (last, others[0])]
+
+
+def _is_replay(busy: Record) -> bool:
+    """Return whether a rank skips data to reach its checkpoint."""
+    return _is_step_or_resume(busy) and _REPLAY.search(busy.text) is not None
+
+
+def _is_under_way(busy: Record, end: Record | None) -> bool:
+    """Return whether work went on at the time-out.
+
+    ``busy`` is its last record, and ``end`` the time-out in the same file.
+    """
+    if end is not None and end.line.number - busy.line.number > SLACK_LINES:
+        return False
+    value, total = busy.fields.get("value"), busy.fields.get("total")
+    if isinstance(value, int) and isinstance(total, int):
+        return value < total
+    if busy.has("works"):
+        return True
+    if busy.fields.get("phase") not in ("save", "eval", "data", "compile", "resume"):
+        return False
+    share = _FRACTION.search(busy.text)  # "368/412 kernels done" is not over
+    done = number_fields(share.groupdict()) if share else {}
+    return done["done"] < done["all"] if len(done) == 2 else not says_done(busy)

@@ -1,0 +1,132 @@
+"""The timeline of a job: the records that the questions ask for, in bounded memory.
+
+It is the only memory of `questions`. Of each sort of record it keeps the first and the last ones, and the first and the
+last of each process.
+
+There is one reset, for each file. A new attempt begins with a record that says that the launcher starts the workers, or
+if processes start or come up after one of them had waited in vain. The records above it in its file are forgotten.
+Other files are kept, because the order of lines in two files is unknown.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator
+
+from msgspec import Struct, field
+
+from logdoctor.model import Record
+from logdoctor.reasoning.dispatch import MAX_SORTS, sorts_of
+from logdoctor.reasoning.lifecycle.attempts import comes_up, starts_workers
+
+MAX_FIRST, MAX_LAST = 64, 16
+MAX_PROCESSES = 4096
+"""Processes of each sort."""
+MAX_FILES = 4096
+KEEPS_LINES = frozenset({"tells stack", "tells call"})
+"""Sorts of which the proof may be another line than the first."""
+
+Process = tuple[object, ...]
+"""All names that a record gives to the process that it is about, its file, and the group or the peer of the call."""
+
+
+class Shelf(Struct):
+    """Records of one sort, as far as they are kept."""
+
+    sorts: frozenset[str]
+    first: list[Record] = field(default_factory=list)
+    last: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_LAST))
+    first_of: dict[Process, Record] = field(default_factory=dict)
+    last_of: dict[Process, Record] = field(default_factory=dict)
+    longest_gap: float = 0.0
+    """Longest time between two records, in seconds."""
+    time: float | None = None
+    """Time of the latest record."""
+
+    def __iter__(self) -> Iterator[Record]:
+        yield from self.first
+        yield from self.first_of.values()
+        yield from self.last_of.values()
+        yield from self.last
+
+    def measure(self, time: float | None) -> None:
+        if time is not None and self.time is not None:
+            self.longest_gap = max(self.longest_gap, time - self.time)
+        self.time = time
+
+    def forget(self, file: str) -> None:
+        self.first = [e for e in self.first if e.line.file != file]
+        self.last = deque((e for e in self.last if e.line.file != file), MAX_LAST)
+        for table in (self.first_of, self.last_of):
+            for process in [p for p, e in table.items() if e.line.file == file]:
+                del table[process]
+
+
+class Timeline:
+    """Records of the last attempt, by what they are."""
+
+    def __init__(self, sorts: Collection[str]) -> None:
+        """Keep the records of these sorts only, see `dispatch.Reader`."""
+        self.wanted = frozenset(sorts)
+        self.READS = (*sorts, "starts", "starts again", "comes up", "waits")
+        self._shelves: dict[tuple[str, bool], Shelf] = {}
+        self._waited: set[str] = set()
+        """Files in which a process waited in vain in this attempt."""
+        self._begun: dict[str, int] = {}
+        """`Record.order` of the start of the last attempt in each file."""
+
+    def observe(self, record: Record) -> None:
+        file = record.line.file
+        if starts_workers(record) or (file in self._waited and comes_up(record)):
+            self._begin_attempt(file, record.order)
+        elif record.has("waits", "process") and len(self._waited) < MAX_FILES:
+            self._waited.add(file)
+        shelf = self._shelf(record)
+        if shelf is not None:
+            self._add(record if shelf.sorts & KEEPS_LINES else record.without_lines(), shelf)
+
+    def _shelf(self, record: Record) -> Shelf | None:
+        key = record.kind, record.failing
+        shelf = self._shelves.get(key)
+        if shelf is None and len(self._shelves) < MAX_SORTS and (sorts := self.wanted & sorts_of(record)):
+            shelf = self._shelves[key] = Shelf(sorts)
+        return shelf
+
+    def _add(self, record: Record, shelf: Shelf) -> None:
+        shelf.measure(record.time)
+        (shelf.first if len(shelf.first) < MAX_FIRST else shelf.last).append(record)
+        process = _process(record)
+        if process not in shelf.first_of:
+            if len(shelf.first_of) >= MAX_PROCESSES:
+                return
+            shelf.first_of[process] = record
+        shelf.last_of[process] = record
+
+    def _begin_attempt(self, file: str, order: int) -> None:
+        self._waited.discard(file)
+        if file in self._begun or len(self._begun) < MAX_FILES:
+            self._begun[file] = order
+        for shelf in self._shelves.values():
+            shelf.forget(file)
+
+    def of(self, *sorts: str) -> list[Record]:
+        """Return the kept records of any of these sorts in reading order."""
+        asked = frozenset(sorts)
+        if unknown := asked - self.wanted:
+            raise LookupError(f"no question says that it asks for {', '.join(sorted(unknown))}")
+        by_order = {e.order: e for shelf in self._shelves.values() if shelf.sorts & asked for e in shelf}
+        return [by_order[order] for order in sorted(by_order)]
+
+    def holds(self, record: Record) -> bool:
+        """Return whether a record belongs to the last attempt in its file."""
+        return record.order >= self._begun.get(record.line.file, 0)
+
+    def longest_silence(self, sort: str) -> float:
+        """Return the longest time between two records of a sort in seconds, of all that there were."""
+        return max((shelf.longest_gap for shelf in self._shelves.values() if sort in shelf.sorts), default=0.0)
+
+
+def _process(record: Record) -> Process:
+    source, fields = record.source, record.fields
+    about = fields.get("pg", fields.get("peer"))
+    return (record.rank, record.host, record.pid, source.local_rank, source.tag, record.line.file, about)
