@@ -1,8 +1,12 @@
-"""Spaces in Chinese texts after values are filled in."""
+"""Chinese texts after values are filled in."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from failing_job import diagnose_log
+from rule_texts import BOOK
 
 from logdoctor.model.chinese import space_chinese
 from logdoctor.reasoning.findings.wording import fill
@@ -39,3 +43,22 @@ def test_words_of_a_rule_are_spaced_after_filling():
 def test_messages_of_a_catalogue_are_spaced_after_filling():
     assert catalogue("zh")("hosts.many", n="3") == "3 台主机"
     assert catalogue("zh")("named", title="内存耗尽 ", who="rank 3") == "内存耗尽（rank 3）"
+
+
+DERIVED = (
+    "collective.desync",
+    "collective.straggler-enqueue",
+    "collective.straggler-stalled",
+    "app.hang-ended",
+    "job.time-limit-still",
+)
+"""Rules whose values are concluded from many lines."""
+ENGLISH = re.compile(r"[A-Za-z]{2,} [a-z]{2,}|\d (?:h|min|s)\b")
+
+
+@pytest.mark.parametrize(
+    "log", [example.log for rule in BOOK.rules if rule.id in DERIVED for example in rule.examples], ids=lambda _: ""
+)
+def test_what_is_concluded_from_many_lines_holds_no_english(log, knowledge):
+    cause = diagnose_log(log, knowledge, lang="zh").causes[0]
+    assert ENGLISH.findall(f"{cause.title}\n{cause.summary}") == []

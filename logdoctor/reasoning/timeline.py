@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator
+from itertools import chain
 
 from msgspec import Struct, field
 
@@ -21,13 +22,15 @@ from logdoctor.reasoning.lifecycle.attempts import comes_up, starts_workers
 
 MAX_FIRST, MAX_LAST = 64, 16
 MAX_PROCESSES = 4096
-"""Processes of each sort."""
+"""Processes of a sort."""
+MAX_ALL = 1 << 15
+"""Processes of all sorts together."""
 MAX_FILES = 4096
 KEEPS_LINES = frozenset({"tells stack", "tells call"})
 """Sorts of which the proof may be another line than the first."""
 
 Process = tuple[object, ...]
-"""All names that a record gives to the process that it is about, its file, and the group or the peer of the call."""
+"""All names that a record gives to the process that it is about, and the group or the peer of its call."""
 
 
 class Shelf(Struct):
@@ -36,8 +39,9 @@ class Shelf(Struct):
     sorts: frozenset[str]
     first: list[Record] = field(default_factory=list)
     last: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_LAST))
-    first_of: dict[Process, Record] = field(default_factory=dict)
-    last_of: dict[Process, Record] = field(default_factory=dict)
+    of_process: dict[str, dict[Process, tuple[Record, Record]]] = field(default_factory=dict)
+    """First and last record of each process, by file."""
+    processes: int = 0
     longest_gap: float = 0.0
     """Longest time between two records, in seconds."""
     time: float | None = None
@@ -45,21 +49,34 @@ class Shelf(Struct):
 
     def __iter__(self) -> Iterator[Record]:
         yield from self.first
-        yield from self.first_of.values()
-        yield from self.last_of.values()
+        for by_process in self.of_process.values():
+            yield from chain.from_iterable(by_process.values())
         yield from self.last
 
-    def measure(self, time: float | None) -> None:
-        if time is not None and self.time is not None:
-            self.longest_gap = max(self.longest_gap, time - self.time)
-        self.time = time
+    def add(self, record: Record, *, has_room: bool) -> int:
+        """Add a record, and return the number of new processes: 1 or 0."""
+        if record.time is not None and self.time is not None:
+            self.longest_gap = max(self.longest_gap, record.time - self.time)
+        self.time = record.time
+        (self.first if len(self.first) < MAX_FIRST else self.last).append(record)
+        process, file = _process(record), record.line.file
+        known = self.of_process.get(file, {})
+        if process in known:
+            known[process] = known[process][0], record
+            return 0
+        if self.processes >= MAX_PROCESSES or not has_room:
+            return 0
+        self.of_process.setdefault(file, {})[process] = record, record
+        self.processes += 1
+        return 1
 
-    def forget(self, file: str) -> None:
+    def forget(self, file: str) -> int:
+        """Forget the records of a file, and return the number of their processes."""
         self.first = [e for e in self.first if e.line.file != file]
         self.last = deque((e for e in self.last if e.line.file != file), MAX_LAST)
-        for table in (self.first_of, self.last_of):
-            for process in [p for p, e in table.items() if e.line.file == file]:
-                del table[process]
+        forgotten = len(self.of_process.pop(file, ()))
+        self.processes -= forgotten
+        return forgotten
 
 
 class Timeline:
@@ -70,6 +87,7 @@ class Timeline:
         self.wanted = frozenset(sorts)
         self.READS = (*sorts, "starts", "starts again", "comes up", "waits")
         self._shelves: dict[tuple[str, bool], Shelf] = {}
+        self._processes = 0
         self._waited: set[str] = set()
         """Files in which a process waited in vain in this attempt."""
         self._begun: dict[str, int] = {}
@@ -83,7 +101,8 @@ class Timeline:
             self._waited.add(file)
         shelf = self._shelf(record)
         if shelf is not None:
-            self._add(record if shelf.sorts & KEEPS_LINES else record.without_lines(), shelf)
+            kept = record if shelf.sorts & KEEPS_LINES else record.without_lines()
+            self._processes += shelf.add(kept, has_room=self._processes < MAX_ALL)
 
     def _shelf(self, record: Record) -> Shelf | None:
         key = record.kind, record.failing
@@ -92,22 +111,11 @@ class Timeline:
             shelf = self._shelves[key] = Shelf(sorts)
         return shelf
 
-    def _add(self, record: Record, shelf: Shelf) -> None:
-        shelf.measure(record.time)
-        (shelf.first if len(shelf.first) < MAX_FIRST else shelf.last).append(record)
-        process = _process(record)
-        if process not in shelf.first_of:
-            if len(shelf.first_of) >= MAX_PROCESSES:
-                return
-            shelf.first_of[process] = record
-        shelf.last_of[process] = record
-
     def _begin_attempt(self, file: str, order: int) -> None:
         self._waited.discard(file)
         if file in self._begun or len(self._begun) < MAX_FILES:
             self._begun[file] = order
-        for shelf in self._shelves.values():
-            shelf.forget(file)
+        self._processes -= sum(shelf.forget(file) for shelf in self._shelves.values())
 
     def of(self, *sorts: str) -> list[Record]:
         """Return the kept records of any of these sorts in reading order."""
@@ -129,4 +137,4 @@ class Timeline:
 def _process(record: Record) -> Process:
     source, fields = record.source, record.fields
     about = fields.get("pg", fields.get("peer"))
-    return (record.rank, record.host, record.pid, source.local_rank, source.tag, record.line.file, about)
+    return record.rank, record.host, record.pid, source.local_rank, source.tag, about
