@@ -1,4 +1,4 @@
-"""Records that break a reader or a detector: each costs itself, and not the diagnosis."""
+"""Records that break a reader: each costs itself, and not the diagnosis."""
 
 from __future__ import annotations
 

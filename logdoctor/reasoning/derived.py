@@ -1,4 +1,4 @@
-"""Records that detectors derive, each on the log line that shows the conclusion."""
+"""Records that questions derive, each on the log line that shows the conclusion."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ Somebody is named on one of five grounds, and `Culprit.why` says which:
 - ``own-mouth``: the failure took place inside the process that tells it
 - ``named``: a line names the process, host or device
 - ``first-end``: its life ended before all others
-- ``odd-one-out``: a detector found that it differs from the others
+- ``odd-one-out``: a question found that it differs from the others
 - ``other-side``: several lines name it as the other end of their connections
 
 Otherwise the scope is ``nobody``, ``all`` or ``not-told``. Those who only report what others did are reporters.
@@ -167,7 +167,7 @@ def describe(culprit: Culprit) -> str:
 def find_first(rule: Rule, counted: MatchLists, state: JobState) -> FirstMover | None:
     """Return the first of several processes that told of the failure themselves.
 
-    The lowest number of a collective decides, if a detector compared the numbers. Else position decides if all of them
+    The lowest number of a collective decides, if a question compared the numbers. Else position decides if all of them
     write to one file, else the clock. Return None for a single process, and the proof ``not-told`` if nothing decides.
     """
     lowest = next((m.record.fields.get("lowest") for matches in counted.values() for m in matches), None)

@@ -223,7 +223,7 @@ def texts(value: Value | None) -> tuple[str, ...]:
 
 
 def speaks_for_itself(record: Record) -> bool:
-    """Return whether the process that a record is about printed it: no launcher, and no detector."""
+    """Return whether the process that a record is about printed it: no launcher, and no question."""
     return record.format != "ledger" and not is_told_by_other(record)
 
 
