@@ -63,7 +63,9 @@ def test_reader_that_breaks_on_a_line_costs_this_line(knowledge, monkeypatch):
 
 @pytest.mark.usefixtures("released")
 @pytest.mark.parametrize("owner", [Timeline, Lives], ids=["timeline", "state"])
-def test_reader_of_records_that_breaks_on_every_record_costs_no_proof_and_gives_one_problem(owner, knowledge, monkeypatch):
+def test_reader_of_records_that_breaks_on_every_record_costs_no_proof_and_gives_one_problem(
+    owner, knowledge, monkeypatch
+):
     whole = diagnose(STEPS + LOG, knowledge)
     break_call(monkeypatch, owner, "observe")
     diagnosis = diagnose(STEPS + LOG, knowledge)
