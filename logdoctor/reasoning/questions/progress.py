@@ -96,7 +96,8 @@ def _loops(t: Timeline, state: JobState) -> dict[tuple[str, str], dict[Key, Step
     for process, life in state.lives.processes.items():
         for step in [*life.work.latest][-LATEST_STEPS:] if not isinstance(process, str) else ():
             if isinstance(step.fields.get("value"), int) and t.holds(step):
-                name = str(step.fields.get("unit", "")), _DIGITS.sub("#", str(step.fields.get("what", "")))[:80]
+                what = step.fields.get("what")
+                name = str(step.fields.get("unit", "")), _DIGITS.sub("#", str(what))[:80] if what else ""
                 steps = loops.setdefault(name, {}).setdefault(process, [])
                 if steps and _place(steps[-1]) == _place(step):
                     steps.pop()
@@ -178,7 +179,8 @@ def _log_continues(last: Record, ahead: Sequence[Steps], state: JobState) -> boo
 def _epoch(record: Record) -> int:
     """Return the epoch of a step, 0 if unknown."""
     epoch = str(record.fields.get("epoch", "")).partition(".")[0]
-    match = _EPOCH.search(str(record.fields.get("what", "")))
+    what = record.fields.get("what")
+    match = _EPOCH.search(str(what)) if what else None
     return number(epoch[:9]) or number(match[1] if match else None) or 0
 
 
