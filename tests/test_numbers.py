@@ -28,6 +28,7 @@ OWN_NUMBERS = {
     "logs/prefix_stripping.py: int(cast('str', match.lastgroup)[1:])",
     "logs/prefix_stripping.py: int(index)",
     "pipeline/masking.py: int(str(match.lastgroup)[1:])",
+    "reasoning/lifecycle/machine_records.py: int(abs(seconds) // seconds_each)",
     "reasoning/questions/progress.py: int(idle)",
     "render/__init__.py: int(getattr(_module(format), 'CONTEXT', 0))",
     "scan/file_listing.py: int(info.get('size') or 0)",

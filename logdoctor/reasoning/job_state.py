@@ -22,7 +22,6 @@ from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
 from logdoctor.reasoning.lifecycle.ends import End, list_ends
 from logdoctor.reasoning.lifecycle.lives import Lives
 
-FIRST_DEATH = "ledger.first_death"
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
 
@@ -137,7 +136,7 @@ class JobState:
     def knowing(self, derived: Iterable[Record]) -> JobState:
         """Return a view in which the conclusions of the questions are known: the first death."""
         view = copy.copy(self)
-        view.named_ends = self.named_ends.knowing(next((e for e in derived if e.kind == FIRST_DEATH), None))
+        view.named_ends = self.named_ends.knowing(next((e for e in derived if "how" in e.fields), None))
         return view
 
     def last_steps(self) -> dict[int | None, Record]:
