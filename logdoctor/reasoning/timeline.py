@@ -137,4 +137,4 @@ class Timeline:
 def _process(record: Record) -> Process:
     source, fields = record.source, record.fields
     about = fields.get("pg", fields.get("peer"))
-    return record.rank, record.host, record.pid, source.local_rank, source.tag, about
+    return record.rank, fields.get("group_rank"), record.host, record.pid, source.local_rank, source.tag, about
