@@ -14,13 +14,13 @@ from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, P
 from logdoctor.model.times import has_year
 from logdoctor.model.tools import Tools, tools_of
 from logdoctor.reasoning.dispatch import Dispatch, Handler
-from logdoctor.reasoning.identity.addresses import AddressBook, short_host
-from logdoctor.reasoning.identity.places import Places
+from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
 from logdoctor.reasoning.lifecycle.ends import End, list_ends
 from logdoctor.reasoning.lifecycle.lives import Lives
+from logdoctor.reasoning.processes import Processes
 
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
@@ -30,7 +30,7 @@ class JobState:
     """Facts about the job, updated by each record."""
 
     def __init__(self) -> None:
-        self.places = Places()
+        self.places = Processes()
         self.runs = Attempts()
         self.versions = Versions(self.runs)
         self._checkpoint: Record | None = None
@@ -40,7 +40,6 @@ class JobState:
         self.named_scheduler = ""
         """The scheduler that the names of the files tell, if no line does."""
         self.phases: list[tuple[int, str]] = []
-        self.addresses = AddressBook()
         self.clocks = Clocks(self._host_of_clock)
         self.lives = Lives(self.places, self.runs, self.clocks)
         self.named_ends = self.lives.named_ends
@@ -50,7 +49,8 @@ class JobState:
         self._last_steps: tuple[int, dict[int | None, Record]] = -1, {}
         """Cache of `last_steps`, with the number of records at which it was made."""
         self.readers = (
-            *(self.places, self.runs, self.lives, self.addresses, self.clocks, self.versions),
+            *self.places.readers,
+            *(self.runs, self.lives, self.clocks, self.versions),
             Handler(("works",), self._prove_checkpoint),
             Handler(("busy",), self._read_phase),
             Handler(("slurm.*",), self._read_job_id),

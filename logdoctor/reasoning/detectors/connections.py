@@ -91,7 +91,7 @@ class Detector(Struct):
         peers = {id(record): peer for (_, peer, _), record in self.links.items()}
         for record in state.runs.select_last_run(self.links.values()):
             peer = peers[id(record)]
-            target = state.addresses.host_at(peer)
+            target = state.places.host_at(peer)
             source = state.places.host_of(record)
             if target == source:
                 continue

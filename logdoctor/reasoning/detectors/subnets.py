@@ -54,7 +54,7 @@ class Detector(Struct):
                 continue
             address, interface = next(iter(own.items()))
             own_address = f"{interface}:{address}" if interface else address
-            peer_host = state.addresses.host_at(peer)
+            peer_host = state.places.host_at(peer)
             yield derive_record("other_subnet", record, host=host, own=own_address, peer=peer, peer_host=peer_host)
             return
 

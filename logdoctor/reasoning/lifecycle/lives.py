@@ -16,13 +16,13 @@ from typing import Literal
 from msgspec import Struct, field
 
 from logdoctor.model import LifecycleSign, Mark, Record
-from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.lifecycle.attempts import Attempts, is_of_machine
 from logdoctor.reasoning.lifecycle.caught_exceptions import CaughtExceptions
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, Clocks, after, elapsed, middle
 from logdoctor.reasoning.lifecycle.launchers import NamedEnds, names_an_end
 from logdoctor.reasoning.lifecycle.spans import advances
 from logdoctor.reasoning.lifecycle.step_counters import Counters
+from logdoctor.reasoning.processes import Processes
 
 Key = int | tuple[str, int] | str
 """Rank, host and pid, or file."""
@@ -134,7 +134,7 @@ class Lives:
 
     READS = ("all",)
 
-    def __init__(self, places: Places, attempts: Attempts, clocks: Clocks) -> None:
+    def __init__(self, places: Processes, attempts: Attempts, clocks: Clocks) -> None:
         self.places, self.attempts, self.clocks = places, attempts, clocks
         self.processes: dict[Key, Lifecycle] = {}
         self.named_ends = NamedEnds(attempts)

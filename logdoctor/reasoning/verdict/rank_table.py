@@ -16,9 +16,9 @@ from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.findings.findings import MatchesByRule
 from logdoctor.reasoning.findings.reason_line import proof_of, with_reason_line
 from logdoctor.reasoning.identity.addresses import short_host
-from logdoctor.reasoning.identity.places import Seat
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.refutation import is_refuted
+from logdoctor.reasoning.processes import Seat
 
 MAX_SOURCES = 1 << 14
 MAX_ROWS = 1 << 12

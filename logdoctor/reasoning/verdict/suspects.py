@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from logdoctor.model import RankRow, Record, Suspect
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.reasoning.identity.places import Seat
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.processes import Seat
 
 MIN_RANKS = 3
 """Of two ranks, neither stands apart."""
