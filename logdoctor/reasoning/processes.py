@@ -340,7 +340,7 @@ class Processes:
         local = record.source.local_rank
         if local is None:
             return _rank_in_default_group(record)
-        tagged_rank = self._rank_named(f"{record.line.file}:", local)
+        tagged_rank = self._only_rank(f"{record.line.file}:", local)
         rank = _rank_in_default_group(record) if tagged_rank is None else tagged_rank
         return None if rank is not None and rank < local else rank
 
@@ -352,11 +352,17 @@ class Processes:
         if pid is None:
             return None
         if (host, pid) in self._ranks_of and host:
-            return self._rank_named(host, pid)
+            return self._only_rank(host, pid)
         ranks = [r for r in self._ranks_of.get(("", pid), ()) if not are_two_hosts(host, self.host_with(r))]
         return ranks[0] if len(ranks) == 1 else None
 
-    def _rank_named(self, place: str, number: int) -> int | None:
+    def rank_named(self, process: Process) -> int | None:
+        """Return the rank of a process that lines name by its rank, or by its host and pid."""
+        if isinstance(process, tuple):
+            return self.rank_at(short_host(process[0]), process[1])
+        return process if isinstance(process, int) else None
+
+    def _only_rank(self, place: str, number: int) -> int | None:
         """Return the only rank of a name, as its largest group numbers it."""
         ranks = self._ranks_of.get((place, number), {})
         largest = max(ranks.values(), default=0)

@@ -192,7 +192,7 @@ def _peer(case: Case, _: str) -> Outcome:
     for end in case.state.ends():
         if places.rank_of(end.record) in ranks or (hosts and places.host_of(end.record) in hosts):
             return "confirmed", end.record
-    steps = (step for rank, step in case.state.last_steps().items() if rank in ranks)
+    steps = (step for rank, step in case.state.steps.by_rank().items() if rank in ranks)
     later = next((step for step in steps if case.state.surely_after(step, case.finding.latest)), None)
     return ("contradicted", later) if later else NOT_SHOWN
 

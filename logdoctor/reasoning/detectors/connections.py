@@ -24,9 +24,8 @@ from msgspec import Struct, field
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_of_other
-from logdoctor.reasoning.identity.addresses import bare_address, is_address, peer_of, short_host
+from logdoctor.reasoning.identity.addresses import bare_address, is_address, peer_of
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.lives import Key
 
 PEER_STATUSES = (9, 10, 11, 12, 13)
 """Work completion statuses about the remote end: access refused, no answer, not ready to receive."""
@@ -126,7 +125,7 @@ class Detector(Struct):
         ranks = state.places.ranks_on(host)
         if not ranks or state.places.expected is None or state.places.ranks_with_host() < state.places.expected:
             return None
-        quiet = ranks - {_rank_of(process, state) for process in state.lives.with_alarm()}
+        quiet = ranks - {state.places.rank_named(process) for process in state.lives.with_alarm()}
         return quiet.pop() if len(quiet) == 1 else None
 
 
@@ -174,16 +173,6 @@ def _process_name(record: Record, state: JobState) -> Value:
     """Return the rank of the process, else its host and pid."""
     rank = state.places.rank_of(record)
     return rank if rank is not None else f"{state.places.host_of(record)}:{record.pid}"
-
-
-def _rank_of(process: Key, state: JobState) -> int | None:
-    return (
-        state.places.rank_at(short_host(process[0]), process[1])
-        if isinstance(process, tuple)
-        else process
-        if isinstance(process, int)
-        else None
-    )
 
 
 def _peer(record: Record) -> str | None:

@@ -42,7 +42,7 @@ class Detector(Struct):
 
     def derive(self, state: JobState) -> Iterator[Record]:
         """Return a record for all duplicate ranks, if there are at least two."""
-        last_step = next(iter(state.lives.job.work.newest_first()), None)
+        last_step = state.steps.last
         stepped = last_step.order if last_step is not None else -1  # a step shows that the group was complete
         taken = [e for rank, e in self.duplicates.items() if self.ranks[e.line.file, rank] > stepped]
         records = state.runs.select_last_run(taken)

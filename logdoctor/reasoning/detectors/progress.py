@@ -30,7 +30,8 @@ from logdoctor.reasoning.detectors import ranks_and_hosts, says_done
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import starts_workers
 from logdoctor.reasoning.lifecycle.clocks import printed_after
-from logdoctor.reasoning.lifecycle.lives import key_of, usual_gap
+from logdoctor.reasoning.processes import process_of
+from logdoctor.reasoning.steps import usual_gap
 
 MIN_COUNT = 3
 MIN_RANKS_PER_LAGGARD = 4
@@ -313,8 +314,8 @@ class Detector(Struct):
             if order.line.file == last_sign.line.file
             else state.lives.lines_after(last_sign)
         )
-        life = state.lives.processes.get(key_of(last_step))
-        rhythm = usual_gap(life.work.latest) if life is not None else None
+        work = state.steps.works.get(process_of(last_step))
+        rhythm = usual_gap(work.latest) if work is not None else None
         if rhythm is None or (between > MAX_LINES_BETWEEN and self.stacks is None):
             return max(MIN_IDLE_SECONDS, MIN_IDLE_GAPS * self.longest_gap)
         return max(MIN_STILL_SECONDS, MIN_STILL_STEPS * rhythm, MIN_STILL_GAPS * self.longest_gap)
@@ -334,7 +335,7 @@ def _log_continues(steps: RankSteps, ahead: list[RankSteps], state: JobState) ->
 
     It does if the process printed more lines, or if the other ranks print into the same file.
     """
-    life = state.lives.processes.get(key_of(steps.last))
+    life = state.lives.processes.get(process_of(steps.last))
     spoke = life is not None and life.last is not None and printed_after(life.last, steps.last)
     return spoke or all(c.last.line.file == steps.last.line.file for c in ahead)
 

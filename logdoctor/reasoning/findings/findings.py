@@ -152,7 +152,7 @@ def _details_before(rule: Rule, decisive: Match, matches: MatchesBySymptom, stat
         last = next(
             (m for m in reversed(found) if m.record.order < proof.order and _of_one(m.record, proof, state)), None
         )
-        if last is not None and not state.stepped_between(last.record, proof):
+        if last is not None and not state.steps.any_between(last.record, proof):
             yield last
 
 

@@ -7,7 +7,7 @@ from logdoctor.pack.regexes import later
 
 INTERFACE_KIND = "nccl.interfaces"
 ADDRESS_OF_INTERFACE = later(r"\b[A-Za-z][\w.@-]{0,60}:\[?([0-9A-Fa-f.:]{4,45}(?:%\w{1,20})?)\]?<\d+>")
-"""Address in a line of NCCL's start: ``Bootstrap : Using eth0:10.1.0.4<0>``, or behind ``OOB`` in that of ``NET/IB``."""
+"""Address in a line of NCCL's start, such as ``Bootstrap : Using eth0:10.1.0.4<0>``, or behind its ``OOB``."""
 _NCCL_PREFIX = later(r"\b([A-Za-z][\w.-]{0,200}):\d+:\d+ \[-?\d+\] ")
 _PEER = later(
     r"(?:(?:closed by (?:remote )?peer|[cC]onnect(?:ion)? to|recv from|send to) |\bremote=)\[?"

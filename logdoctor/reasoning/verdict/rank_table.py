@@ -113,12 +113,12 @@ class RankTable:
         answer = _Answer(ranking, seats, state)
         last_lines = self._last_lines_by_rank(state)
         failures = self._first_failures(state, _explained_failures(rules, matches, ranking), harmless, answer.ranks)
-        in_log = last_lines.keys() | failures.keys() | answer.ranks | state.lives.ranked_works().keys()
+        in_log = last_lines.keys() | failures.keys() | answer.ranks | state.steps.ranks
         if len(in_log) < 2:
             return ()
         all_ranks = sorted({*range(min(state.places.expected or 0, MAX_ROWS)), *in_log})[:MAX_ROWS]
         began = min((f.record for f in failures.values()), key=_sort_key, default=None)
-        steps, per_node = state.last_steps(), state.places.per_node
+        steps, per_node = state.steps.by_rank(), state.places.per_node
         rows = []
         for rank in all_ranks:
             failure = failures.get(rank)
