@@ -21,7 +21,8 @@ from logdoctor.reasoning.lifecycle.launchers import NamedEnds, names_an_end
 from logdoctor.reasoning.processes import Process, Processes, process_of, speaker_of
 from logdoctor.reasoning.steps import Steps
 
-MAX_LIVES = 4096
+MAX_LIVES = 1 << 13
+MAX_ALARMS, MAX_ALL_ALARMS = 3, 24
 CALENDAR_END = 253_402_300_800.0
 MAX_FILES = 4096
 MAX_ENDS = 8
@@ -40,8 +41,10 @@ class Lifecycle(Struct):
 
     last: Record | None = None
     """Last record that it printed."""
-    alarm: Record | None = None
-    """First failing record of this attempt."""
+    alarms: list[Record] = field(default_factory=list)
+    """First failing records of each attempt."""
+    alarms_before: int = 0
+    """Number of those of earlier attempts."""
     ends: list[Record] = field(default_factory=list)
     """Reports of its end, by itself or by others."""
     orders: list[Record] = field(default_factory=list)
@@ -57,9 +60,13 @@ class Lifecycle(Struct):
         if len(reports) < MAX_ENDS:
             reports.append(record.without_lines())
 
+    def add_alarm(self, record: Record) -> None:
+        if len(self.alarms) < min(self.alarms_before + MAX_ALARMS, MAX_ALL_ALARMS):
+            self.alarms.append(record.without_lines())
+
     def begin_attempt(self) -> None:
         """Forget how the attempt before was ended, because another attempt or job begins."""
-        self.alarm = None
+        self.alarms_before = len(self.alarms)
         self.ends.clear()
         self.orders.clear()
 
@@ -129,7 +136,7 @@ class Lives:
         if record.failing:
             if "waited_ms" in record.fields:
                 self._waiting.add(record.line.file)
-            speaker.alarm = speaker.alarm or record.without_lines()
+            self._life(process_of(record)).add_alarm(record)
             self.caught.add(record)
         elif record.source.rank is not None and (record.line.file in self._calm or len(self._calm) < MAX_FILES):
             # a failure does not count, because ``srun -l`` puts a rank in front of a shell's complaint too
@@ -228,7 +235,7 @@ class Lives:
 
     def with_alarm(self) -> set[Process]:
         """Return the processes that printed a failure."""
-        return {key for key, life in self.processes.items() if life.alarm is not None}
+        return {key for key, life in self.processes.items() if len(life.alarms) > life.alarms_before}
 
     def ranks_spoke_after(self, record: Record) -> bool:
         """Return whether ranks printed lines after the record.
