@@ -34,7 +34,7 @@ from logdoctor.reasoning.lifecycle.launchers import local_rank_of_end, names_an_
 
 T = TypeVar("T")
 Process = int | tuple[str, int] | str
-"""A process as a line names it: its rank, else its host and pid, else its file."""
+"""A process as a line names it: its rank, else its host and pid, else its file, with its host if that is told."""
 Same = Literal["yes", "no", "open"]
 MAX_RANKS = 1 << 20
 MAX_HOSTS = 4096
@@ -523,7 +523,9 @@ def speaker_of(record: Record) -> Process:
 def _process(rank: int | None, host: str | None, pid: int | None, file: str) -> Process:
     if rank is not None:
         return rank
-    return (host or "", pid) if pid is not None else file
+    if pid is not None:
+        return host or "", pid
+    return f"{host}:{file}" if host else file
 
 
 def _records(one: Record | Finding) -> Sequence[Record]:
