@@ -68,7 +68,7 @@ def test_one_process_with_two_gpus_holds_two_ranks():
 def test_layout_line_sets_nodes_and_ranks_per_node():
     layout = record("nccl.comm_layout", pid=5, group_rank=1, nranks=16, nnodes=2, local_ranks=8, group_local_rank=1)
     processes = placed(layout)
-    assert (processes.nodes, processes.per_node) == (2, 8)
+    assert (processes.communicators.nodes, processes.per_node) == (2, 8)
 
 
 def test_torchrun_worker_list_sets_local_ranks():
@@ -91,7 +91,7 @@ def test_round_robin_ranks_get_no_guessed_host():
 
 def test_group_holds_the_global_ranks_of_its_members():
     members = [comm("n1", pid, place, 2, comm_id="0xa1") for place, pid in ((0, 71), (1, 72))]
-    (group,) = placed(*members, of_rank(2, 71), of_rank(6, 72), expected=8).groups()
+    (group,) = placed(*members, of_rank(2, 71), of_rank(6, 72), expected=8).communicators.groups()
     assert (group.size, group.ranks) == (2, (2, 6))
 
 

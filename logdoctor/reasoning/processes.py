@@ -8,15 +8,15 @@ Memory is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import product
-from typing import Literal, TypeVar
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.model import Finding, ProcessGroup, Record, Value
+from logdoctor.model import Finding, Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.dispatch import Handler
 from logdoctor.reasoning.identity.addresses import (
@@ -32,7 +32,6 @@ from logdoctor.reasoning.identity.addresses import (
 from logdoctor.reasoning.identity.communicators import Communicators, Gpu, Member, small_number
 from logdoctor.reasoning.lifecycle.launchers import local_rank_of_end, names_an_end
 
-T = TypeVar("T")
 Process = int | tuple[str, int] | str
 """A process as a line names it: its rank, else its host and pid, else its file, with its host if that is told."""
 Same = Literal["yes", "no", "open"]
@@ -74,17 +73,15 @@ class Processes:
         self.hosts: dict[str, None] = {}
         self.scheduler_hosts: dict[str, None] = {}
         """Hosts that a scheduler names."""
-        self._communicators = Communicators(self._rank_of_member)
+        self.communicators = Communicators(self._rank_of_member)
         self._seats: dict[int, Seat] = {}
         self._per_node: int | None = None
         self._ranks_of: dict[tuple[str, int], dict[int, int]] = {}
         """Ranks by host and pid, by pid alone (host ""), or by file and launcher's tag, each with its group's size."""
         self._records_by_host: dict[str, tuple[Record, Record]] = {}
         """First and last record of each host."""
-        self._host_of_pid: dict[int, str | None] = {}
-        """Host by pid from crash output, None if several hosts print the pid."""
         self._host_at: dict[str, str | None] = {}
-        """Host by address, None if several hosts print the address."""
+        """Host by address, or by pid as crash output prints it, None if several hosts print it."""
         self._has_agents = False
         """True if agents of torchrun start the ranks. Then a task of Slurm is an agent and no rank."""
         self._records = 0
@@ -196,18 +193,17 @@ class Processes:
         if seat.gpu is None and record.format in ("cuda", "nccl"):
             seat.gpu = small_number(fields.get("device"))
         if "pg" in fields:
-            self._communicators.observe_group(record)
+            self.communicators.observe_group(record)
 
     def _read_member(self, record: Record) -> None:
-        self._communicators.observe(record)
+        self.communicators.observe(record)
         if record.source.host is None:  # another process lists it
             self._list_host(short_host(record.host or ""))
 
     def _read_crash(self, record: Record) -> None:
         """Read host and pid, which a process prints when it crashes."""
-        host, pid = short_host(record.source.host or ""), record.source.pid
-        if host and pid is not None and not is_address(host) and len(self._host_of_pid) < MAX_RANKS:
-            self._host_of_pid[pid] = host if self._host_of_pid.get(pid, host) == host else None
+        if record.source.host and record.source.pid is not None and not is_address(record.source.host):
+            self._add_address(_pid_name(record.source.pid), record.source.host)
 
     def _own_name_of(self, host: str, pid: Value | None) -> str:
         """Return the name that ``host`` has for itself.
@@ -215,7 +211,7 @@ class Processes:
         A launcher may know a host by its address only. If it names a process there whose crash output has a host name,
         that name belongs to the address.
         """
-        if is_address(host) and isinstance(pid, int) and (name := self._host_of_pid.get(pid)):
+        if is_address(host) and (name := self._host_at.get(_pid_name(pid))):
             self._host_at.setdefault(host, name)
         return self._host_at.get(host) or host
 
@@ -306,7 +302,7 @@ class Processes:
             rank = self.rank_at("", record.pid)
             return local if rank is None else rank  # on a single node local ranks are the ranks
         if record.format == "kernel" and isinstance(bus := record.fields.get("bus_id"), str):
-            ranks = self._communicators.ranks_on_gpu(short_host(record.host or ""), bus)
+            ranks = self.communicators.ranks_on_gpu(short_host(record.host or ""), bus)
             return ranks.pop() if len(ranks) == 1 else None
         if tasks := self.task_ranks(record):
             return tasks[0] if len(tasks) == 1 else None
@@ -389,13 +385,14 @@ class Processes:
 
     def same(self, a: Record | Finding, b: Record | Finding) -> Same:
         """Return whether two records or findings are of one process, as far as the log shows it."""
-        ranks = _compare(self._own_ranks(a), self._own_ranks(b))
-        if ranks != "unknown":
-            return ranks
-        pids = _compare(_known(e.pid for e in _records(a)), _known(e.pid for e in _records(b)))
-        hosts = (_known(self.host_of(e) for e in _records(one)) for one in (a, b)) if pids == "yes" else ((), ())
-        apart = any(are_two_hosts(*pair) for pair in product(*hosts))
-        return "no" if apart else "open" if pids == "unknown" else pids
+        ranks, others = self._own_ranks(a), self._own_ranks(b)
+        if ranks and others:
+            return _compare(ranks, others)
+        pids, other_pids = _pids(a), _pids(b)
+        if None in pids | other_pids:
+            return "open"
+        hosts = product(*({self.host_of(e) for e in _records(one)} for one in (a, b)))
+        return "no" if all(are_two_hosts(*pair) for pair in hosts) else _compare(pids, other_pids)
 
     def _own_ranks(self, one: Record | Finding) -> set[int]:
         """Return the ranks that a record or a finding is of.
@@ -468,25 +465,17 @@ class Processes:
         hosts = (host for host in self.hosts if host not in records or any(map(wanted, records[host])))
         return tuple(hosts) or tuple(self.hosts)
 
-    # ── nodes, groups and seats ───────────────────────────────────────────────────────────────────────────────────────
-
-    @property
-    def nodes(self) -> int | None:
-        return self._communicators.nodes
+    # ── seats ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @property
     def per_node(self) -> int | None:
         """Ranks on each node."""
-        return self._communicators.per_node or self._per_node
-
-    def groups(self) -> tuple[ProcessGroup, ...]:
-        """Return the process groups with two or more known ranks, largest first."""
-        return self._communicators.groups()
+        return self.communicators.per_node or self._per_node
 
     def seats(self) -> dict[int, Seat]:
         """Return the seat of each rank."""
         seats = {rank: replace(seat) for rank, seat in self._seats.items()}
-        for (host, pid, device), member in self._communicators.members.items():
+        for (host, pid, device), member in self.communicators.members.items():
             rank = self._rank_of_member((host, pid, device), member)
             if rank is not None:
                 gpu = device if device >= 0 else None
@@ -528,22 +517,22 @@ def _process(rank: int | None, host: str | None, pid: int | None, file: str) -> 
     return f"{host}:{file}" if host else file
 
 
+def _pid_name(pid: Value | None) -> str:
+    return f"pid {pid}"
+
+
 def _records(one: Record | Finding) -> Sequence[Record]:
     return (one,) if isinstance(one, Record) else one.records
 
 
-def _known(names: Iterable[T | None]) -> set[T]:
-    """Return the names if all are known."""
-    found = {*names}
-    return set() if None in found else {name for name in found if name is not None}
+def _pids(one: Record | Finding) -> set[int | None]:
+    return {record.pid for record in _records(one)}
 
 
-def _compare(ours: AbstractSet[Hashable], others: AbstractSet[Hashable]) -> Same | Literal["unknown"]:
-    if not ours or not others:
-        return "unknown"
-    if ours.isdisjoint(others):
+def _compare(names: AbstractSet[int | None], others: AbstractSet[int | None]) -> Same:
+    if names.isdisjoint(others):
         return "no"
-    return "yes" if ours == others and len(ours) == 1 else "open"
+    return "yes" if names == others and len(names) == 1 else "open"
 
 
 def _neighbours_are_elsewhere(hosts: set[str], first: int, seats: Mapping[int, Seat], size: int) -> bool:

@@ -68,12 +68,12 @@ def short_host(name: str) -> str:
     return name if is_address(name) else name.partition(".")[0]
 
 
-def are_two_hosts(first: str, second: str | None) -> bool:
+def are_two_hosts(first: str | None, second: str | None) -> bool:
     """Return whether two names surely mean two hosts.
 
     A name and an address may mean the same host.
     """
-    return bool(first and second) and first != second and is_address(first) == is_address(str(second))
+    return bool(first and second and first != second and is_address(first) == is_address(second))
 
 
 def is_address(text: str) -> bool:

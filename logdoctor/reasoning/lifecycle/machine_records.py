@@ -166,7 +166,7 @@ class _Scope:
 def _all_hosts(places: Processes) -> frozenset[str]:
     """Return the names of the job's hosts. Return an empty set unless all of them are known."""
     hosts = frozenset(short_host(host) for host in places.hosts if not is_address(host))
-    is_complete = (places.nodes is not None and len(hosts) >= places.nodes) or (
+    is_complete = (places.communicators.nodes is not None and len(hosts) >= places.communicators.nodes) or (
         places.expected is not None and places.ranks_with_host() >= places.expected
     )
     return hosts if is_complete else frozenset()
