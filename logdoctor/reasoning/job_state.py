@@ -35,8 +35,9 @@ class JobState:
         self.runs = Attempts()
         self.versions = Versions(self.runs)
         self._checkpoint: Record | None = None
-        self._unproved_checkpoint: Record | None = None
-        """Record of a checkpoint whose end is not seen. Progress after it proves it."""
+        """Last proved checkpoint before the last save."""
+        self._save: Record | None = None
+        """Begin of the last save. A step after it proves the checkpoint."""
         self.job_id: str | None = None
         self.named_scheduler = ""
         """The scheduler that the names of the files tell, if no line does."""
@@ -51,7 +52,6 @@ class JobState:
         self.readers = (
             *self.places.readers,
             *(self.runs, self.steps, self.lives, self.clocks, self.versions),
-            Handler(("works",), self._prove_checkpoint),
             Handler(("busy",), self._read_phase),
             Handler(("slurm.*",), self._read_job_id),
             Handler(("tells setting",), self._read_setting),
@@ -66,14 +66,14 @@ class JobState:
     def _host_of_clock(self, record: Record) -> str | None:
         return short_host(record.host or "") or self.places.host_with(record.rank)
 
-    def _prove_checkpoint(self, _step: Record) -> None:
-        if self._unproved_checkpoint is not None:
-            self._checkpoint, self._unproved_checkpoint = self._unproved_checkpoint, None
+    def _proved_checkpoint(self) -> Record | None:
+        step, save = self.steps.last, self._save
+        return save if save is not None and step is not None and step.order > save.order else self._checkpoint
 
     def _read_phase(self, record: Record) -> None:
         phase = str(record.fields.get("phase", ""))
         if phase == "save" and ("checkpoint_step" in record.fields or "checkpoint_path" in record.fields):
-            self._unproved_checkpoint = record
+            self._checkpoint, self._save = self._proved_checkpoint(), record
         if (not self.phases or self.phases[-1][1] != phase) and len(self.phases) < MAX_NAMES:
             self.phases.append((record.order, phase))
 
@@ -147,7 +147,7 @@ class JobState:
         return Progress(unit, label, self.evidence(record), epoch)
 
     def last_checkpoint(self) -> Checkpoint | None:
-        record = self._checkpoint
+        record = self._proved_checkpoint()
         if record is None:
             return None
         step = record.fields.get("checkpoint_step")

@@ -1,8 +1,7 @@
 """Lives of the processes, of the program and of the job.
 
-A process is a rank, else a host and pid, else a file.  The program is all its processes together.  The job is the
-program as the batch system sees it.  Memory is bounded: of each life its last record, a few ends and its
-last steps are kept.
+The program is all its processes together.  The job is the program as the batch system sees it.  Memory is bounded: of
+each life its last record, its first failures and a few ends are kept.
 """
 
 from __future__ import annotations
