@@ -6,9 +6,9 @@ import pytest
 from handmade_records import make_record
 
 from logdoctor.logs.line_parser import parse_text
-from logdoctor.model import Line, Record, Source
+from logdoctor.model import Line, Source
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.lives import ENOUGH_STEPS, Lives, signal_of, usual_gap
+from logdoctor.reasoning.lifecycle.lives import Lives, signal_of
 
 
 def lives_of(*rows: tuple, file: str = "job.log") -> Lives:
@@ -33,7 +33,6 @@ CANCELLED = ("slurm.cancelled", None, 40.0, {"what": "JOB"})
     ("rows", "failed"),
     [
         ([*steps(1, 10, 20), DIED], True),
-        ([DIED, *steps(1, 60, 70, 80)], False),
         ([("slurm.task_exit", 1, 50.0, {"exit_code": 1})], True),
         ([("slurm.task_exit", 1, 50.0, {"exit_code": 0})], False),
         ([*steps(1, 10), CANCELLED], True),
@@ -51,16 +50,6 @@ def test_launcher_that_names_a_rank_is_not_heard_as_that_rank():
 
 def test_step_of_nobody_belongs_to_its_file():
     assert [*lives_of(*steps(None, 1.0)).processes] == ["job.log"]
-
-
-def test_bar_that_is_drawn_again_is_one_step():
-    log = "ERROR lost a packet\n" + "Fit:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it]\n" * 5
-    state = JobState()
-    alarm, *bars = parse_text(log)
-    for record in (alarm, *bars):
-        state.observe(record)
-    (work,) = state.lives.works(None)
-    assert len([*work.after(alarm, lambda _: True)]) == 1 < ENOUGH_STEPS
 
 
 @pytest.mark.parametrize(
@@ -81,12 +70,3 @@ def test_signal_of_an_end(kind, fields, signal):
 def test_hydra_prints_a_wait_status_so_a_small_exit_code_is_a_signal():
     text = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 812 RUNNING AT cn7\n=   EXIT CODE: 9\n"
     assert [signal_of(record) for record in parse_text(text)] == [9]
-
-
-def test_usual_gap_is_the_median():
-    assert usual_gap(records_at(0.0, 1.0, 2.0, 60.0)) == 1.0
-    assert usual_gap(records_at(None, 1.0)) is None
-
-
-def records_at(*times: float | None) -> list[Record]:
-    return [make_record(Line("a", 1, ""), "progress.step", "", Source(time=time)) for time in times]

@@ -7,7 +7,7 @@ from handmade_records import make_record
 from question_probe import Probe
 
 from logdoctor.model import Level, Line, Source, Value
-from logdoctor.reasoning.identity.addresses import AddressBook, bare_address
+from logdoctor.reasoning.identity.addresses import bare_address
 from logdoctor.reasoning.questions.links import pointed_at
 
 
@@ -124,28 +124,6 @@ def test_peer_is_read_from_the_message_of_an_exception() -> None:
     for rank in (2, 7):
         log.add("python.traceback", f"RuntimeError: Connection closed by peer [10.9.0.2]:31{rank}0", rank)
     assert log.pointed["host"] == "n2"
-
-
-def test_address_of_two_hosts_has_no_host() -> None:
-    book = AddressBook()
-    for host in ("n0", "n1"):
-        line = Line("a", 1, f"{host}:1:2 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>")
-        book.observe(make_record(line, "nccl.interfaces", line.text, Source(host=host)))
-    assert book.host_at("172.17.0.1:4411") is None
-
-
-def test_launcher_address_and_nccl_name_of_a_process_are_the_same_host() -> None:
-    book = AddressBook()
-    line = Line("a", 1, "10.9.0.7: gx7:41:52 [0] NCCL WARN something broke")
-    book.observe(make_record(line, "nccl.warn", line.text, Source(host="10.9.0.7")))
-    assert book.host_at("10.9.0.7") == "gx7"
-
-
-def test_network_name_gives_the_host_if_that_host_prints_lines() -> None:
-    book = AddressBook()
-    line = Line("a", 1, "gx7:41:52 [0] NCCL WARN something broke")
-    book.observe(make_record(line, "nccl.warn", line.text, Source(host="gx7")))
-    assert (book.host_at("gx7-ib0.site.org:4411"), book.host_at("gx8-ib0.site.org:4411")) == ("gx7", "gx8-ib0")
 
 
 @pytest.mark.parametrize(

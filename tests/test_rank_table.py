@@ -8,7 +8,6 @@ from rule_texts import BOOK, packed_words
 
 from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Source, Symptom
 from logdoctor.reasoning import Reasoner
-from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.render.catalogue import catalogue
@@ -179,90 +178,10 @@ def test_row_holds_the_last_progress_of_its_rank():
 # ── where each rank sits ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def record(kind, source_rank=None, host=None, source_pid=None, **fields):
-    source = Source(rank=source_rank, host=host, pid=source_pid)
-    return make_record(Line("job.log", 1, kind), kind, kind, source, "info", fields)
-
-
-def placed(*records, expected=None):
-    places = Places()
-    places.expected = expected
-    for record in records:
-        places.observe(record)
-    return places
-
-
-def seated(*records, expected=None):
-    return placed(*records, expected=expected).seats()
-
-
-def of_rank(rank, pid):
-    return record("text.line", rank, "n1", pid)
-
-
-def comm(host, pid, rank, nranks, **more):
-    bus = f"0000:{16 + rank:02x}:00"
-    return record(
-        "nccl.comm_init", None, host, pid, group_rank=rank, nranks=nranks, cuda_dev=rank % 8, bus_id=bus, **more
-    )
-
-
-def test_line_about_another_rank_does_not_set_its_host():
-    places = placed(record("c10d.watchdog_timeout", 3, "n1", 71), record("text.line", 3, "n1", 71, rank=5))
-    assert (places.host_with(3), places.host_with(5)) == ("n1", None)
-
-
-def test_torchrun_agent_sets_the_host_of_its_ranks():
-    assert seated(record("elastic.failure_entry", None, "n2", rank=9, pid=71))[9].host == "n2"
-
-
-def test_communicator_of_the_whole_job_sets_host_pid_and_gpu():
-    seat = seated(comm("n1", 71, 3, 16), expected=16)[3]
-    assert (seat.host, seat.pid, seat.gpu, seat.bus_id) == ("n1", 71, 3, "0000:13:00")
-
-
-def test_rank_in_a_part_of_the_job_is_not_the_global_rank():
-    assert seated(comm("n1", 71, 1, 4), expected=16) == {}
-    assert seated(comm("n1", 71, 1, 4), of_rank(9, 71), expected=16)[9].bus_id == "0000:11:00"
-
-
-def test_one_process_with_two_gpus_holds_two_ranks():
-    seats = seated(comm("n1", 71, 0, 2), comm("n1", 71, 1, 2))
-    assert [seats[r].bus_id for r in (0, 1)] == ["0000:10:00", "0000:11:00"]
-
-
-def test_layout_line_sets_nodes_and_ranks_per_node():
-    layout = record("nccl.comm_layout", pid=5, group_rank=1, nranks=16, nnodes=2, local_ranks=8, group_local_rank=1)
-    places = placed(layout)
-    assert (places.nodes, places.per_node) == (2, 8)
-
-
-def test_torchrun_worker_list_sets_local_ranks():
-    seats = seated(record("elastic.workers", host="n2", ranks=(8, 9), world_size=10))
-    assert (seats[9].host, seats[9].local_rank) == ("n2", 1)
-
-
-def test_rank_without_a_host_gets_the_host_of_its_neighbours():
-    layout = record("nccl.comm_layout", pid=5, group_rank=0, nranks=4, nnodes=2, local_ranks=2)
-    records = [record("nccl.env", rank, host) for rank, host in ((0, "n1"), (2, "n2"))]
-    seats = seated(layout, *records)
-    assert {rank: seat.host for rank, seat in seats.items()} == {0: "n1", 1: "n1", 2: "n2", 3: "n2"}
-
-
-def test_round_robin_ranks_get_no_guessed_host():
-    layout = record("nccl.comm_layout", pid=5, group_rank=0, nranks=6, nnodes=3, local_ranks=2)
-    records = [record("nccl.env", rank, host) for rank, host in ((0, "n1"), (3, "n1"))]
-    assert 1 not in seated(layout, *records)
-
-
-def test_group_holds_the_global_ranks_of_its_members():
-    members = [comm("n1", pid, place, 2, comm_id="0xa1") for place, pid in ((0, 71), (1, 72))]
-    (group,) = placed(*members, of_rank(2, 71), of_rank(6, 72), expected=8).groups()
-    assert (group.size, group.ranks) == (2, (2, 6))
-
-
 def test_differing_versions_are_reported():
-    records = [record("nccl.version", rank, version=v) for rank, v in ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))]
+    told = ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))
+    line = Line("job.log", 1, "")
+    records = [make_record(line, "nccl.version", "", Source(rank=rank), fields={"version": v}) for rank, v in told]
     versions = Versions(Attempts())
     for count, version in enumerate(records, 1):
         versions.observe(version)

@@ -29,7 +29,7 @@ from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import build_causes, build_harmless, build_symptoms
 from logdoctor.reasoning.verdict.first_failure import earliest
 from logdoctor.reasoning.verdict.next_data import collect_for_cause, collect_for_end
-from logdoctor.reasoning.verdict.rank_table import RankTable
+from logdoctor.reasoning.verdict.rank_table import rank_rows
 from logdoctor.reasoning.verdict.run_list import list_runs
 from logdoctor.reasoning.verdict.suspects import find_suspects
 from logdoctor.reasoning.verdict.verdict import collect_facts, verdict_of
@@ -65,7 +65,7 @@ class Reasoner:
     ) -> None:
         self.rules, self.hung, self.classes = rules, hung, FailureClasses(mechanism)
         self.state = JobState()
-        self._timeline, self._table = new_timeline(), RankTable()
+        self._timeline = new_timeline()
         self._dispatch = Dispatch((*self.state.readers, self._timeline))
         self._index = load_index(rules, scanned)
         self._matches: dict[int, dict[str, Matches]] = {}
@@ -82,8 +82,6 @@ class Reasoner:
             few = len(self._failures) < MAX_FAILURES
             (self._failures if few else self._latest_failures).append(record.without_lines())
         self._dispatch(record)
-        if record.failing or record.source.rank is not None or record.source.pid is not None:
-            self._table.observe(record, self.state.runs.span_of(record))
 
     @property
     def quiet(self) -> bool:
@@ -202,7 +200,7 @@ class Reasoner:
         state = analysis.state
         if verdict in CALM:
             return state.summary(None, failed=False, truncated=truncated)
-        table = self._table.rows(state, ranking, self.rules, analysis.matches, ignored)
+        table = rank_rows(state, ranking, self.rules, analysis.matches, ignored)
         states = collective_states(self._timeline, state)
         return state.summary(earliest(failures), table, states, failed=bool(failures), truncated=truncated)
 

@@ -14,13 +14,14 @@ from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, P
 from logdoctor.model.times import has_year
 from logdoctor.model.tools import Tools, tools_of
 from logdoctor.reasoning.dispatch import Dispatch, Handler
-from logdoctor.reasoning.identity.addresses import AddressBook, short_host
-from logdoctor.reasoning.identity.places import Places
+from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
 from logdoctor.reasoning.lifecycle.ends import End, list_ends
 from logdoctor.reasoning.lifecycle.lives import Lives
+from logdoctor.reasoning.processes import Processes
+from logdoctor.reasoning.steps import Steps
 
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
@@ -30,28 +31,27 @@ class JobState:
     """Facts about the job, updated by each record."""
 
     def __init__(self) -> None:
-        self.places = Places()
+        self.places = Processes()
         self.runs = Attempts()
         self.versions = Versions(self.runs)
         self._checkpoint: Record | None = None
-        self._unproved_checkpoint: Record | None = None
-        """Record of a checkpoint whose end is not seen. Progress after it proves it."""
+        """Last proved checkpoint before the last save."""
+        self._save: Record | None = None
+        """Begin of the last save. A step after it proves the checkpoint."""
         self.job_id: str | None = None
         self.named_scheduler = ""
         """The scheduler that the names of the files tell, if no line does."""
         self.phases: list[tuple[int, str]] = []
-        self.addresses = AddressBook()
         self.clocks = Clocks(self._host_of_clock)
-        self.lives = Lives(self.places, self.runs, self.clocks)
+        self.steps = Steps(self.places, self.runs)
+        self.lives = Lives(self.places, self.runs, self.clocks, self.steps)
         self.named_ends = self.lives.named_ends
         self.environment: dict[tuple[str, str], None] = {}
         self._wanted: Callable[[Record], bool] = _is_any
         """Filter for records of the selected run."""
-        self._last_steps: tuple[int, dict[int | None, Record]] = -1, {}
-        """Cache of `last_steps`, with the number of records at which it was made."""
         self.readers = (
-            *(self.places, self.runs, self.lives, self.addresses, self.clocks, self.versions),
-            Handler(("works",), self._prove_checkpoint),
+            *self.places.readers,
+            *(self.runs, self.steps, self.lives, self.clocks, self.versions),
             Handler(("busy",), self._read_phase),
             Handler(("slurm.*",), self._read_job_id),
             Handler(("tells setting",), self._read_setting),
@@ -66,14 +66,14 @@ class JobState:
     def _host_of_clock(self, record: Record) -> str | None:
         return short_host(record.host or "") or self.places.host_with(record.rank)
 
-    def _prove_checkpoint(self, _step: Record) -> None:
-        if self._unproved_checkpoint is not None:
-            self._checkpoint, self._unproved_checkpoint = self._unproved_checkpoint, None
+    def _proved_checkpoint(self) -> Record | None:
+        step, save = self.steps.last, self._save
+        return save if save is not None and step is not None and step.order > save.order else self._checkpoint
 
     def _read_phase(self, record: Record) -> None:
         phase = str(record.fields.get("phase", ""))
         if phase == "save" and ("checkpoint_step" in record.fields or "checkpoint_path" in record.fields):
-            self._unproved_checkpoint = record
+            self._checkpoint, self._save = self._proved_checkpoint(), record
         if (not self.phases or self.phases[-1][1] != phase) and len(self.phases) < MAX_NAMES:
             self.phases.append((record.order, phase))
 
@@ -107,7 +107,7 @@ class JobState:
         phase = next((name for start, name in reversed(self.phases) if start <= order), "")
         if phase == "save":
             return "checkpoint"
-        first_step = self.lives.first_step
+        first_step = self.steps.first
         if first_step is not None and first_step.order < order:
             return "running"
         return "init" if phase or self.places.expected else "launch"
@@ -130,7 +130,7 @@ class JobState:
         ``wanted`` selects the records of that run.
         """
         view = copy.copy(self)
-        view._wanted, view._last_steps = wanted, (-1, {})  # noqa: SLF001 - same class
+        view._wanted, view.steps = wanted, self.steps.of_run(wanted)  # noqa: SLF001 - same class
         return view
 
     def knowing(self, derived: Iterable[Record]) -> JobState:
@@ -139,35 +139,12 @@ class JobState:
         view.named_ends = self.named_ends.knowing(next((e for e in derived if "how" in e.fields), None))
         return view
 
-    def last_steps(self) -> dict[int | None, Record]:
-        """Return the last step that each rank reported in the selected run.
-
-        The key None holds a step without a rank. Ask after the whole log was read, because only then local ranks and
-        pids can be resolved.
-        """
-        if self._last_steps[0] != self.lives.records:
-            self._last_steps = self.lives.records, self._find_last_steps()
-        return self._last_steps[1]
-
-    def _find_last_steps(self) -> dict[int | None, Record]:
-        last_steps = dict[int | None, Record]()
-        for work in self.lives.works(None):
-            for record in work.newest_first():
-                if self._wanted(record):
-                    rank = record.rank if record.rank is not None else self.places.rank_of(record)
-                    for key in {record.rank, rank}:
-                        if key not in last_steps or last_steps[key].order < record.order:
-                            last_steps[key] = record
-                    if record.rank is not None:
-                        break
-        return last_steps
-
     def ends(self) -> list[End]:
         """Return the ends of processes in the selected run, in reading order."""
         return [end for end in list_ends(self.lives) if self._wanted(end.record)]
 
     def last_progress(self) -> Progress | None:
-        record = self._latest_step()
+        record = self.steps.latest
         if record is None:
             return None
         value, total = record.fields.get("value"), record.fields.get("total")
@@ -175,17 +152,8 @@ class JobState:
         unit, epoch = str(record.fields.get("unit", "step")), str(record.fields.get("epoch", ""))
         return Progress(unit, label, self.evidence(record), epoch)
 
-    def _latest_step(self) -> Record | None:
-        return max(self.last_steps().values(), key=lambda e: e.order, default=None)
-
-    def step_seconds(self) -> float | None:
-        """Return the median time of a step, of the rank with the most steps."""
-        works = [*self.lives.ranked_works().values()] or self.lives.unranked_works
-        most = max(works, key=lambda work: work.count, default=None)
-        return most.seconds_per_step() if most else None
-
     def last_checkpoint(self) -> Checkpoint | None:
-        record = self._checkpoint
+        record = self._proved_checkpoint()
         if record is None:
             return None
         step = record.fields.get("checkpoint_step")
@@ -194,13 +162,8 @@ class JobState:
 
     def stepped_until(self, record: Record) -> bool:
         """Return whether the run made steps and all of them before ``record``."""
-        latest = self._latest_step()
+        latest = self.steps.latest
         return latest is not None and latest.order < record.order
-
-    def stepped_between(self, earlier: Record, later: Record) -> bool:
-        """Return whether any process made a step between two records, as far as its steps are kept."""
-        orders = (step.order for work in self.lives.works(None) for step in work.newest_first())
-        return any(earlier.order < order < later.order for order in orders)
 
     def evidence(self, record: Record, why: str = "") -> Evidence:
         return Evidence(record.line, self.places.rank_of(record), self.places.host_of(record), record.time, why)
@@ -228,13 +191,13 @@ class JobState:
             first_failure=self.evidence(first_failure) if first_failure else None,
             first_death=self.evidence(death, str(death.fields.get("how", ""))) if death and failed else None,
             last_progress=self.last_progress(),
-            step_seconds=self.step_seconds(),
+            step_seconds=self.steps.seconds(),
             last_checkpoint=self.last_checkpoint(),
             attempts=self.runs.count,
             truncated=truncated,
             rank_table=rank_table,
-            groups=self.places.groups(),
-            nodes=self.places.nodes,
+            groups=self.places.communicators.groups(),
+            nodes=self.places.communicators.nodes,
             ranks_per_node=self.places.per_node,
             versions_apart=self.versions.differing(),
             environment=tuple(sorted(self.environment)),

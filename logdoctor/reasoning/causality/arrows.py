@@ -77,16 +77,16 @@ def explain(a: Finding, b: Finding, classes: FailureClasses, state: JobState) ->
 
 def may_cause(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
     """Return by which law ``a`` can have brought about ``b``, if their order allows it."""
-    processes = lives.processes(a, b)
-    is_over = processes != "other" and lives.is_over_before(a, b)
-    if is_over and processes == "same":
+    same = state.places.same(a, b)
+    is_over = same != "no" and lives.is_over_before(a, b, state)
+    if is_over and same == "yes":
         return None
     first, second = classes.of(a), classes.of(b)
     rows: list[tuple[Law, Arrow | None]] = []
-    if processes != "other" and not is_over:
+    if same != "no" and not is_over:
         rows.append(("same process", classes.inside(first, second)))
     row = classes.seen(first, second)
-    if row and (row.where == "launcher" or _are_elsewhere(a, b)):
+    if row and (row.where == "launcher" or (_are_elsewhere(a, b) and same != "yes")):
         rows.append(("other process", row))
     if first.side == "own" or second.side == "seen" or state.surely_after(b.records[0], a.records[0]):
         rows += [("shared place", classes.at(first, second, place)) for place in PLACES if PLACES[place](a, b, state)]
@@ -115,7 +115,7 @@ def _has_earlier_code(a: Finding, b: Finding, _classes: FailureClasses, _state: 
 
 def _fits_line_better(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
     """Return whether ``a`` is the better reading of one line: by role, by mechanism, by the length of the match."""
-    if _are_elsewhere(a, b, of_one_process=True):
+    if _are_elsewhere(a, b):
         return None
     if a.rule.role != b.rule.role:
         return Why("same line") if ROLES.index(a.rule.role) < ROLES.index(b.rule.role) else None
@@ -124,9 +124,9 @@ def _fits_line_better(a: Finding, b: Finding, classes: FailureClasses, state: Jo
     return Why("same line") if (a.match_length, b.rule.id) > (b.match_length, a.rule.id) else None
 
 
-def _are_elsewhere(a: Finding, b: Finding, *, of_one_process: bool = False) -> bool:
-    """Return whether the findings rest on two lines, and unless ``of_one_process`` may be of two processes."""
-    return a.records[0].order != b.records[0].order and (of_one_process or lives.processes(a, b) != "same")
+def _are_elsewhere(a: Finding, b: Finding) -> bool:
+    """Return whether the findings rest on two lines."""
+    return a.records[0].order != b.records[0].order
 
 
 # ── order of two failures that can bring about each other ───────────────────────────────────────────────────────────
@@ -134,25 +134,25 @@ def _are_elsewhere(a: Finding, b: Finding, *, of_one_process: bool = False) -> b
 
 def _came_first(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> bool:
     for is_certain in (_leads_to_giving_up, _stalled_the_job, _has_better_witness, _is_no_catch_all):
-        if is_certain(a, b, classes):
+        if is_certain(a, b, classes, state):
             return True
-        if is_certain(b, a, classes):
+        if is_certain(b, a, classes, state):
             return False
     return lives.before(a, b, state)
 
 
-def _leads_to_giving_up(a: Finding, b: Finding, classes: FailureClasses) -> bool:
+def _leads_to_giving_up(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> bool:
     first, second = classes.of(a), classes.of(b)
-    inside = second.id in FOLLOWING and lives.processes(a, b) != "other"
+    inside = second.id in FOLLOWING and state.places.same(a, b) != "no"
     return inside and classes.inside(first, second) is not None
 
 
-def _stalled_the_job(_: Finding, b: Finding, classes: FailureClasses) -> bool:
+def _stalled_the_job(_: Finding, b: Finding, classes: FailureClasses, _state: JobState) -> bool:
     """Return whether ``b`` ended a job that stood still already, which `lives.is_within` has shown."""
     return classes.of(b).id == "ordered"
 
 
-def _has_better_witness(a: Finding, b: Finding, classes: FailureClasses) -> bool:
+def _has_better_witness(a: Finding, b: Finding, classes: FailureClasses, _state: JobState) -> bool:
     """Return whether a launcher's word of an end outranks what peers see.
 
     It does so only if the process surely did not choose its end.
@@ -163,6 +163,6 @@ def _has_better_witness(a: Finding, b: Finding, classes: FailureClasses) -> bool
     return second.id == "end noticed" != first.id and first.side == "seen" and not lives.was_struck(b)
 
 
-def _is_no_catch_all(a: Finding, b: Finding, classes: FailureClasses) -> bool:
+def _is_no_catch_all(a: Finding, b: Finding, classes: FailureClasses, _state: JobState) -> bool:
     """Return whether ``b`` alone is a catch-all that sees one process end."""
     return b.rule.role == "fallback" != a.rule.role and classes.of(b).scope == "process"

@@ -82,16 +82,13 @@ class Case(Struct, frozen=True):
 
     def is_elsewhere(self, record: Record) -> bool:
         """Return whether a record is surely of another process."""
-        rank, pids = self.state.places.rank_of(record), {e.pid for e in self.finding.records}
-        if rank is not None and self.finding.ranks:
-            return rank not in self.finding.ranks
-        return record.pid is not None and None not in pids and record.pid not in pids
+        return self.state.places.same(record, self.finding) == "no"
 
     def failures_elsewhere(self) -> Iterable[Finding]:
         """Yield the findings that took place inside another process."""
         for other in self.others:
             is_own = self.classes.of(other).side == "own" and other.rule.role == "cause"
-            if is_own and lives.processes(self.finding, other) == "other":
+            if is_own and self.state.places.same(self.finding, other) == "no":
                 yield other
 
 
@@ -190,12 +187,12 @@ def _call(case: Case, _: str) -> Outcome:
 
 def _peer(case: Case, _: str) -> Outcome:
     places, culprit = case.state.places, case.finding.culprit
-    hosts = {case.state.addresses.host_at(peer) for peer in culprit.peers} - {None, places.host_of(case.proof)}
+    hosts = {case.state.places.host_at(peer) for peer in culprit.peers} - {None, places.host_of(case.proof)}
     ranks = {rank for host in hosts if host for rank in places.ranks_on(host)}
     for end in case.state.ends():
         if places.rank_of(end.record) in ranks or (hosts and places.host_of(end.record) in hosts):
             return "confirmed", end.record
-    steps = (step for rank, step in case.state.last_steps().items() if rank in ranks)
+    steps = (step for rank, step in case.state.steps.by_rank().items() if rank in ranks)
     later = next((step for step in steps if case.state.surely_after(step, case.finding.latest)), None)
     return ("contradicted", later) if later else NOT_SHOWN
 

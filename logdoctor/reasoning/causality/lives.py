@@ -6,14 +6,12 @@ The causality asks only this module for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from logdoctor.model import Arrow, Finding, Record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import moment
 from logdoctor.reasoning.lifecycle.lives import signal_of
 
-Processes = Literal["same", "other", "open"]
 LONG_AGO = 6 * 3600.0
 """Seconds.  A machine's log holds failures of earlier jobs too."""
 STACK_LINES = 20
@@ -23,29 +21,6 @@ FAULTS = (4, 7, 8, 9, 11)
 
 
 # ── who and where ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def processes(a: Finding, b: Finding) -> Processes:
-    """Return whether two findings are of one process, as far as the log shows it."""
-    first, second = _ranks(a), _ranks(b)
-    if first and second:
-        if set(first).isdisjoint(second):
-            return "other"
-        return "same" if first == second and len(first) == 1 else "open"
-    pids, others = {e.pid for e in a.records}, {e.pid for e in b.records}
-    if None in pids | others or len(pids) > 1 or len(others) > 1:
-        return "open"
-    return "same" if pids == others else "other"
-
-
-def _ranks(finding: Finding) -> tuple[int, ...]:
-    """Return the ranks that a finding is of.
-
-    The end of a process is of that process, if it is named, and not of the one that tells it.
-    """
-    if not finding.records[0].reports_end_of_other:
-        return finding.ranks
-    return tuple(sorted({rank for e in finding.records if isinstance(rank := e.fields.get("rank"), int)}))
 
 
 def share_device(a: Finding, b: Finding, state: JobState) -> bool:
@@ -102,13 +77,15 @@ def is_late(finding: Finding) -> bool:
     return "signal_text" in record.fields if record.kind == "crash.signal" else any(sign.late for sign in record.signs)
 
 
-def is_over_before(later: Finding, earlier: Finding) -> bool:
+def is_over_before(later: Finding, earlier: Finding, state: JobState) -> bool:
     """Return whether ``earlier`` was over when ``later`` began, if both are of one process.
 
     Without ranks only the lines of one file have an order.
     """
     one_file = len({e.line.file for f in (later, earlier) for e in f.records}) == 1
-    return later.first > earlier.last and not is_late(later) and (one_file or processes(later, earlier) == "same")
+    return (
+        later.first > earlier.last and not is_late(later) and (one_file or state.places.same(later, earlier) == "yes")
+    )
 
 
 def is_within(a: Finding, b: Finding, row: Arrow, state: JobState) -> bool:

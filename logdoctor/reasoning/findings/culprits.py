@@ -31,8 +31,8 @@ from logdoctor.reasoning.findings.speakers import (
 from logdoctor.reasoning.findings.symptoms import Match
 from logdoctor.reasoning.findings.wording import compress
 from logdoctor.reasoning.identity.addresses import short_host
-from logdoctor.reasoning.identity.places import Seat
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.processes import Seat
 
 ORDERED = frozenset({"job.preempted", "job.time-limit", "job.hangup"})
 """Signatures of orders from outside. Nobody of the job is the culprit."""

@@ -152,18 +152,14 @@ def _details_before(rule: Rule, decisive: Match, matches: MatchesBySymptom, stat
         last = next(
             (m for m in reversed(found) if m.record.order < proof.order and _of_one(m.record, proof, state)), None
         )
-        if last is not None and not state.stepped_between(last.record, proof):
+        if last is not None and not state.steps.any_between(last.record, proof):
             yield last
 
 
 def _of_one(announced: Record, failed: Record, state: JobState) -> bool:
     """Return whether both may be of one process: no rank, pid or host tells them apart, nor a file without these."""
-    ranks = state.places.rank_of(announced), state.places.rank_of(failed)
-    hosts = state.places.host_of(announced), state.places.host_of(failed)
-    pids = announced.pid, failed.pid
-    told = [pair for pair in (ranks, pids) if None not in pair]
-    apart = any(one != other for one, other in (*told, *([hosts] if None not in hosts else [])))
-    return not apart and (bool(told) or announced.line.file == failed.line.file)
+    same = state.places.same(announced, failed)
+    return same == "yes" or (same == "open" and announced.line.file == failed.line.file)
 
 
 def _names(rule: Rule, key: str) -> Sequence[str]:
@@ -243,7 +239,7 @@ def _add_other_side(
     peers = [m.record.fields.get("peer") for m in matches]
     if len({*peers}) == 1 and peers[0] and len({m.record.pid for m in matches}) > 1:
         values["towards"] = "one-peer"
-    hosts = {state.addresses.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
+    hosts = {state.places.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
     if len(hosts) == 1 and (host := hosts.pop()):
         values["peer_host"] = host
         if is_address(bare_address(next(p for p in peers if isinstance(p, str)))):

@@ -17,7 +17,7 @@ MAX_PROCESSES = 1 << 16
 MAX_GROUPS = 1 << 12
 MAX_LISTED_GROUPS = 64
 MAX_MEMBERS = 1 << 14
-Process = tuple[str, int, int]
+Gpu = tuple[str, int, int]
 """Host, pid and CUDA device. A process may drive several GPUs, each as a rank of its own."""
 
 
@@ -32,8 +32,8 @@ class Member(Struct):
     local_rank: int | None = None
 
 
-RankOf = Callable[[Process, Member | None], int | None]
-"""Function from a process and its largest communicator to the global rank."""
+RankOf = Callable[[Gpu, Member | None], int | None]
+"""Function from a GPU of a process and its largest communicator to the global rank."""
 
 
 class _Group(Struct):
@@ -41,19 +41,20 @@ class _Group(Struct):
 
     size: int = 0
     """Number of members, 0 if no line gives it."""
-    members: dict[int, int | Process] = field(default_factory=dict)
+    members: dict[int, int | Gpu] = field(default_factory=dict)
     """Global rank or process by number in the group."""
 
 
 class Communicators:
     """Collected members of all communicators and groups."""
 
-    def __init__(self) -> None:
+    def __init__(self, rank_of: RankOf) -> None:
+        self._rank_of = rank_of
         self.nodes: int | None = None
         self.per_node: int | None = None
-        self.members: dict[Process, Member] = {}
+        self.members: dict[Gpu, Member] = {}
         self._largest_size = 0
-        self._processes_by_gpu: dict[str, dict[Process, None]] = {}
+        self._processes_by_gpu: dict[str, dict[Gpu, None]] = {}
         self._groups: dict[str, _Group] = {}
 
     def observe(self, record: Record) -> None:
@@ -77,7 +78,7 @@ class Communicators:
         if nodes and per_node and size >= self._largest_size:
             self._largest_size, self.nodes, self.per_node = size, nodes, per_node
 
-    def _read_member(self, record: Record, process: Process, rank: int, size: int) -> None:
+    def _read_member(self, record: Record, process: Gpu, rank: int, size: int) -> None:
         member = self.members.get(process)
         if member is None:
             global_rank = rank if record.kind == "nccl_tests.rank" else record.source.rank
@@ -97,7 +98,7 @@ class Communicators:
         if place is not None and record.source.rank is not None and record.rank is not None:
             self._add_to_group(str(name), 0, place, record.rank)
 
-    def _add_to_group(self, name: str, size: int, place: int, member: int | Process) -> None:
+    def _add_to_group(self, name: str, size: int, place: int, member: int | Gpu) -> None:
         group = self._groups.get(name)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
@@ -107,19 +108,21 @@ class Communicators:
         if len(group.members) < MAX_MEMBERS:
             group.members.setdefault(place, member)
 
-    def ranks_on_gpu(self, host: str, bus_id: str, rank_of: RankOf) -> set[int | None]:
+    def ranks_on_gpu(self, host: str, bus_id: str) -> set[int | None]:
         """Return the ranks that compute on a GPU.
 
         An empty ``host`` means any host.
         """
         processes = (p for p in self._processes_by_gpu.get(bus_id, ()) if not host or p[0] == host)
-        return {rank_of(process, self.members.get(process)) for process in processes}
+        return {self._rank_of(process, self.members.get(process)) for process in processes}
 
-    def groups(self, rank_of: RankOf) -> tuple[ProcessGroup, ...]:
+    def groups(self) -> tuple[ProcessGroup, ...]:
         """Return the process groups with two or more known ranks, largest first."""
         groups = []
         for name, group in self._groups.items():
-            members = (m if isinstance(m, int) else rank_of(m, self.members.get(m)) for m in group.members.values())
+            members = (
+                m if isinstance(m, int) else self._rank_of(m, self.members.get(m)) for m in group.members.values()
+            )
             ranks = tuple(sorted({rank for rank in members if rank is not None}))
             if len(ranks) > 1:
                 groups.append(ProcessGroup(name, group.size or None, ranks))

@@ -1,90 +1,38 @@
 """Lives of the processes, of the program and of the job.
 
-A process is a rank, else a host and pid, else a file.  The program is all its processes together.  The job is the
-program as the batch system sees it.  Memory is bounded: of each life its last record, a few ends and its
-last steps are kept.
+The program is all its processes together.  The job is the program as the batch system sees it.  Memory is bounded: of
+each life its last record, its first failures and a few ends are kept.
 """
 
 from __future__ import annotations
 
-import itertools
-import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Literal
 
 from msgspec import Struct, field
 
 from logdoctor.model import LifecycleSign, Mark, Record
-from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.lifecycle.attempts import Attempts, is_of_machine
 from logdoctor.reasoning.lifecycle.caught_exceptions import CaughtExceptions
-from logdoctor.reasoning.lifecycle.clocks import A_YEAR, Clocks, after, elapsed, middle
+from logdoctor.reasoning.lifecycle.clocks import A_YEAR, Clocks
 from logdoctor.reasoning.lifecycle.launchers import NamedEnds, names_an_end
-from logdoctor.reasoning.lifecycle.spans import advances
-from logdoctor.reasoning.lifecycle.step_counters import Counters
+from logdoctor.reasoning.processes import Process, Processes, process_of, speaker_of
+from logdoctor.reasoning.steps import Steps
 
-Key = int | tuple[str, int] | str
-"""Rank, host and pid, or file."""
-
-MAX_LIVES = 4096
+MAX_LIVES = 1 << 13
+MAX_ALARMS, MAX_ALL_ALARMS = 3, 24
 CALENDAR_END = 253_402_300_800.0
 MAX_FILES = 4096
-MAX_STEPS, MAX_OLDER_STEPS, MAX_ENDS = 64, 64, 8
-ENOUGH_STEPS = 3
-"""Number of steps after a failure that show that it was survived."""
+MAX_ENDS = 8
 MAX_GOOD_ENDS = 64
 SIGNS_OF_LIFE: tuple[Mark, ...] = ("starts", "starts again", "comes up", "works")
 SIGNALS = range(1, 65)
 SIGKILL = 9
-ORDERS = frozenset({2, 9, 14, 15})
-"""Signals by which a process is ended from outside."""
 
 
 PLAIN = ("text",)
 """Formats of lines that no other format knows."""
-
-
-class Work(Struct):
-    """Steps of one process: their number and the latest records, the oldest first."""
-
-    count: int = 0
-    latest: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_STEPS))
-    older: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_OLDER_STEPS))
-    """Last records of each earlier attempt or job."""
-
-    def add(self, step: Record) -> None:
-        self.count += 1
-        self.latest.append(step)
-
-    def seconds_per_step(self) -> float | None:
-        """Return the median time between two steps, None if fewer than two steps tell it."""
-        spans = [_seconds_per_step(*pair) for pair in itertools.pairwise(self.latest)]
-        known = [span for span in spans if span is not None]
-        return sorted(known)[len(known) // 2] if known else None
-
-    def begin_attempt(self) -> None:
-        """Save the last records, because another attempt or job begins."""
-        last = self.older[-1].order if self.older else -1
-        self.older.extend(e for e in [*self.latest][-ENOUGH_STEPS:] if e.order > last)
-
-    def newest_first(self) -> Iterator[Record]:
-        """Yield each kept record once, the latest first."""
-        yield from reversed(self.latest)
-        first = self.latest[0].order if self.latest else sys.maxsize
-        yield from (record for record in reversed(self.older) if record.order < first)
-
-    def after(self, alarm: Record, counts: Callable[[Record], bool]) -> Iterator[Record]:
-        """Yield the steps after ``alarm`` that pass ``counts``, the latest first.
-
-        A bar that is drawn again at the same place is no step.
-        """
-        came_after, place = after(alarm), None
-        for step in self.newest_first():
-            if came_after(step) and counts(step):
-                place, before = _place_of_bar(step), place
-                if place is None or place != before:
-                    yield step
 
 
 class Lifecycle(Struct):
@@ -92,9 +40,10 @@ class Lifecycle(Struct):
 
     last: Record | None = None
     """Last record that it printed."""
-    alarm: Record | None = None
-    """First failing record of this attempt."""
-    work: Work = field(default_factory=Work)
+    alarms: list[Record] = field(default_factory=list)
+    """First failing records of each attempt."""
+    alarms_before: int = 0
+    """Number of those of earlier attempts."""
     ends: list[Record] = field(default_factory=list)
     """Reports of its end, by itself or by others."""
     orders: list[Record] = field(default_factory=list)
@@ -110,23 +59,15 @@ class Lifecycle(Struct):
         if len(reports) < MAX_ENDS:
             reports.append(record.without_lines())
 
+    def add_alarm(self, record: Record) -> None:
+        if len(self.alarms) < min(self.alarms_before + MAX_ALARMS, MAX_ALL_ALARMS):
+            self.alarms.append(record.without_lines())
+
     def begin_attempt(self) -> None:
         """Forget how the attempt before was ended, because another attempt or job begins."""
-        self.work.begin_attempt()
-        self.alarm = None
+        self.alarms_before = len(self.alarms)
         self.ends.clear()
         self.orders.clear()
-
-    def failed(self) -> bool:
-        """Return whether it ended by a failure, not by an order, and did not go on after that."""
-        failure = next((end for end in self.ends if not self._went_on_after(end)), None)
-        if failure is None:
-            return False
-        was_ordered = any(_is_older(order, failure) for order in self.orders)
-        return not (was_ordered and signal_of(failure) in ORDERS)
-
-    def _went_on_after(self, end: Record) -> bool:
-        return sum(1 for _ in self.work.after(end, lambda _: True)) >= ENOUGH_STEPS
 
 
 class Lives:
@@ -134,16 +75,13 @@ class Lives:
 
     READS = ("all",)
 
-    def __init__(self, places: Places, attempts: Attempts, clocks: Clocks) -> None:
-        self.places, self.attempts, self.clocks = places, attempts, clocks
-        self.processes: dict[Key, Lifecycle] = {}
+    def __init__(self, places: Processes, attempts: Attempts, clocks: Clocks, steps: Steps) -> None:
+        self.places, self.attempts, self.clocks, self.steps = places, attempts, clocks, steps
+        self.processes: dict[Process, Lifecycle] = {}
         self.named_ends = NamedEnds(attempts)
-        self.unranked_works: list[Work] = []
-        """Steps of processes whose lines name no rank."""
         self.program, self.job = Lifecycle(), Lifecycle()
         self.good_ends: deque[Record] = deque(maxlen=MAX_GOOD_ENDS)
         """Last reports of a program or a batch system that it ended well."""
-        self.counters = Counters()
         self.closings: dict[str, dict[Hashable, Record]] = {}
         """Last closing of each library since the last step, by its kind and by the process, None for the program."""
         self.job_failed: Record | None = None
@@ -157,9 +95,6 @@ class Lives:
         """True after a record that only a start or work prints."""
         self.times: dict[bool, tuple[float, float]] = {}
         """Earliest and latest time, keyed by whether the time stamps have a year."""
-        self.first_step: Record | None = None
-        self.final_step: Record | None = None
-        """Last step of all, if its number is the total.  Bars do not count, because any loop may draw one."""
         self.greetings: dict[Hashable, Record] = {}
         """Last greeting of each rank since the program was started last, such as ``Hello from rank 3 of 8``."""
         self.started_at = 0
@@ -190,10 +125,9 @@ class Lives:
             self.good_ends.append(record)
         if record.time is not None:
             self._read_time(record, record.time)
-        source = record.source
-        speaker = self._life(_key(source.rank, source.host, source.pid, record.line.file))
+        speaker = self._life(speaker_of(record))
         speaker.last = record.without_lines()
-        life = self._life(key_of(record)) if record.signs else speaker
+        life = self._life(process_of(record)) if record.signs else speaker
         for sign in record.signs:
             self._read_sign(sign, record, life)
         if names_an_end(record):
@@ -201,7 +135,7 @@ class Lives:
         if record.failing:
             if "waited_ms" in record.fields:
                 self._waiting.add(record.line.file)
-            speaker.alarm = speaker.alarm or record.without_lines()
+            self._life(process_of(record)).add_alarm(record)
             self.caught.add(record)
         elif record.source.rank is not None and (record.line.file in self._calm or len(self._calm) < MAX_FILES):
             # a failure does not count, because ``srun -l`` puts a rank in front of a shell's complaint too
@@ -222,7 +156,7 @@ class Lives:
             first, last = self.times.get(time >= A_YEAR, (time, time))
             self.times[time >= A_YEAR] = min(first, time), max(last, time)
 
-    def _life(self, key: Key) -> Lifecycle:
+    def _life(self, key: Process) -> Lifecycle:
         life = self.processes.get(key)
         if life is None:
             if len(self.processes) >= MAX_LIVES:
@@ -244,7 +178,7 @@ class Lives:
         if sign.last or "first end" in sign.tells or (of == "named" and mark in ("fails", "is ended")):
             self._any_ended = True  # results and greetings after that come from another program
         if mark == "works":
-            self._read_work(of, record, life)
+            self._read_work(of, record)
         elif mark == "starts" and of == "program":
             self.greetings.clear()
             self.started_at = record.order
@@ -256,50 +190,27 @@ class Lives:
             if of == "job" and sign.late and mark != "ends well":
                 self.job_failed = record
 
-    def _read_work(self, of: str, record: Record, life: Lifecycle) -> None:
+    def _read_work(self, of: str, record: Record) -> None:
         if of == "program":
             self.result = None if self._any_ended else record
         elif of == "process":
-            self._read_step(record, life)
+            self.closings.clear()
         elif not self._any_ended and len(self.greetings) < MAX_LIVES:
             self.greetings[record.fields.get("value")] = record
 
-    def _read_step(self, record: Record, life: Lifecycle) -> None:
-        if not life.work.count and life is not self._others and not isinstance(key_of(record), int):
-            self.unranked_works.append(life.work)
-        life.work.add(record)
-        self.job.work.add(record)
-        self.first_step = self.first_step or record
-        self.final_step = record if is_final(record) else None
-        self.closings.clear()
-        self.counters.observe(record)
-
     def _read_closing(self, of: str, record: Record) -> None:
-        closed, key = self.closings.setdefault(record.kind, {}), key_of(record)
+        closed, key = self.closings.setdefault(record.kind, {}), process_of(record)
         if len(closed) < MAX_LIVES:  # a line of no process speaks for the program
             of_program = of == "program" or isinstance(key, str)
             closed[None if of_program else (key, record.fields.get("group_rank"))] = record
 
     def _begin_attempt(self) -> None:
         self._spans = self.attempts.spans
-        self.counters.begin_attempt()
         self.closings.clear()
         for life in (*self.processes.values(), self.program, self.job):
             life.begin_attempt()
 
     # ── queries ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def works(self, rank: int | None) -> Iterator[Work]:
-        """Yield the steps that may be of ``rank``, or those of all processes."""
-        if rank is None:
-            yield from self.ranked_works().values()
-        elif rank in self.processes:
-            yield self.processes[rank].work
-        yield from self.unranked_works
-
-    def ranked_works(self) -> dict[int, Work]:
-        """Return the steps of each rank that made some."""
-        return {key: life.work for key, life in self.processes.items() if isinstance(key, int) and life.work.count}
 
     @property
     def has_program_records(self) -> bool:
@@ -319,11 +230,11 @@ class Lives:
     def any_failed(self) -> bool:
         """Return whether a process, the program or the job failed or was ended in this attempt."""
         lives = (*self.processes.values(), self.program, self.job)
-        return bool(self.job.orders) or any(life.failed() for life in lives)
+        return bool(self.job.orders) or any(life.ends for life in lives)
 
-    def with_alarm(self) -> set[Key]:
+    def with_alarm(self) -> set[Process]:
         """Return the processes that printed a failure."""
-        return {key for key, life in self.processes.items() if life.alarm is not None}
+        return {key for key, life in self.processes.items() if len(life.alarms) > life.alarms_before}
 
     def ranks_spoke_after(self, record: Record) -> bool:
         """Return whether ranks printed lines after the record.
@@ -359,17 +270,6 @@ def is_place(record: Record) -> bool:
     return record.fields.get("exception") == "" and "frames" in record.fields and record.level != "fatal"
 
 
-def is_final(step: Record) -> bool:
-    """Return whether the number of a step is its total.  Bars do not count."""
-    return is_last_of_count(step) and advances(step)
-
-
-def is_last_of_count(step: Record) -> bool:
-    """Return whether the number of a step is its total."""
-    value = step.fields.get("value")
-    return value is not None and value == step.fields.get("total")
-
-
 def signal_of(end: Record) -> int | None:
     """Return the signal that ended a process, as told or by the exit code."""
     fields = end.fields
@@ -380,43 +280,3 @@ def signal_of(end: Record) -> int | None:
         return signal
     number = 0 if not isinstance(code, int) else -code if code < 0 else code - 128 if code > 128 else 0
     return number if number in SIGNALS else None
-
-
-def _seconds_per_step(earlier: Record, later: Record) -> float | None:
-    counts = (earlier.fields.get("value"), later.fields.get("value"))
-    before, now = (count if isinstance(count, int | float) else 0 for count in counts)
-    if earlier.time is None or later.time is None or now <= before or later.time < earlier.time:
-        return None
-    if earlier.fields.get("unit") != later.fields.get("unit"):
-        return None
-    return (later.time - earlier.time) / (now - before)
-
-
-def usual_gap(steps: deque[Record]) -> float | None:
-    """Return the median of the seconds between steps, None without stamps."""
-    times = [step.time for step in steps if step.time is not None]
-    gaps = [later - earlier for earlier, later in itertools.pairwise(times) if later >= earlier]
-    return middle(gaps) if gaps else None
-
-
-def key_of(record: Record) -> Key:
-    """Return the key of the process that the record is about."""
-    return _key(record.rank, record.host, record.pid, record.line.file)
-
-
-def _key(rank: int | None, host: str | None, pid: int | None, file: str) -> Key:
-    if rank is not None:
-        return rank
-    return (host or "", pid) if pid is not None else file
-
-
-def _is_older(order: Record, end: Record) -> bool:
-    seconds = elapsed(order, end)
-    return order.order < end.order if seconds is None else seconds > 0
-
-
-def _place_of_bar(step: Record) -> tuple[object, ...] | None:
-    """Return the place of an unfinished bar.  Return None for any other step."""
-    fields = step.fields
-    value, total = fields.get("value"), fields.get("total")
-    return None if value == total or advances(step) else (value, total, fields.get("what"), step.rank)

@@ -22,10 +22,10 @@ from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.coverage import MAX_NOT_JUDGED
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.identity.addresses import is_address, short_host
-from logdoctor.reasoning.identity.places import Places
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.attempts import MAX_FILES, is_of_machine
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, nearest_year
+from logdoctor.reasoning.processes import Processes
 
 MAX_HELD = 16384
 """Records that wait. If there are more, they are judged by what is known so far."""
@@ -163,10 +163,10 @@ class _Scope:
         return _shape(host) in map(_shape, self._hosts)
 
 
-def _all_hosts(places: Places) -> frozenset[str]:
+def _all_hosts(places: Processes) -> frozenset[str]:
     """Return the names of the job's hosts. Return an empty set unless all of them are known."""
     hosts = frozenset(short_host(host) for host in places.hosts if not is_address(host))
-    is_complete = (places.nodes is not None and len(hosts) >= places.nodes) or (
+    is_complete = (places.communicators.nodes is not None and len(hosts) >= places.communicators.nodes) or (
         places.expected is not None and places.ranks_with_host() >= places.expected
     )
     return hosts if is_complete else frozenset()

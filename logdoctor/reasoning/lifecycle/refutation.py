@@ -16,7 +16,9 @@ from logdoctor.model import Finding, Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Heartbeat
-from logdoctor.reasoning.lifecycle.lives import ENOUGH_STEPS, Lives, Work, is_final, is_place, key_of
+from logdoctor.reasoning.lifecycle.lives import Lives, is_place
+from logdoctor.reasoning.processes import speaker_of
+from logdoctor.reasoning.steps import ENOUGH_STEPS, Work, is_final
 
 Run = Callable[[Record], bool] | None
 """Test whether a record belongs to the run.  None means the same job, with its later attempts."""
@@ -89,7 +91,7 @@ def _refute(alarm: Record, rank: int | None, lives: Lives, run: Run) -> Refutati
     if refutation := _reached_last_step(alarm, lives, run) or _is_only_a_place(alarm, lives):
         return refutation
     counts = run or functools.partial(lives.attempts.same_job, alarm)
-    works = (_worked_on(alarm, work, lives, counts) for work in lives.works(rank))
+    works = (_worked_on(alarm, work, lives, counts) for work in lives.steps.of(rank))
     return next(filter(None, works), None)
 
 
@@ -149,7 +151,7 @@ def _ended_well_by_report(alarm: Record, lives: Lives, run: Run) -> Refutation |
 
 def _later_job_ended_well(alarm: Record, lives: Lives) -> Refutation | None:
     """Return the last step of a later job in the file, if it was its total and no step followed."""
-    final = lives.final_step
+    final = lives.steps.final
     if final is None or alarm.order >= final.order or lives.attempts.same_job(alarm, final):
         return None
     return Refutation(final, "ended well")
@@ -163,7 +165,7 @@ def _reached_last_step(alarm: Record, lives: Lives, run: Run) -> Refutation | No
     """
     if alarm.level == "fatal" or any(sign.mark for sign in alarm.signs):
         return None
-    last = [work.latest[-1] for work in lives.works(None)]
+    last = [work.latest[-1] for work in lives.steps.of(None)]
     if run is not None:
         last = [step for step in last if run(step)]
     if not last or not all(map(is_final, last)) or lives.any_failed:
@@ -174,7 +176,7 @@ def _reached_last_step(alarm: Record, lives: Lives, run: Run) -> Refutation | No
 
 def _is_only_a_place(alarm: Record, lives: Lives) -> Refutation | None:
     """Return the next sign of life of the process if the alarm is a stack without an exception."""
-    life = lives.processes.get(key_of(alarm)) if is_place(alarm) else None
+    life = lives.processes.get(speaker_of(alarm)) if is_place(alarm) else None
     last = life.last if life is not None else None
     if last is None or last.failing or not printed_after(last, alarm) or lives.any_failed:
         return None

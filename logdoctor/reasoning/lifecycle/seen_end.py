@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 from logdoctor.model import Record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.lives import MAX_GOOD_ENDS, Lifecycle, Lives, is_last_of_count, key_of
+from logdoctor.reasoning.lifecycle.lives import MAX_GOOD_ENDS, Lifecycle, Lives
+from logdoctor.reasoning.processes import process_of
+from logdoctor.reasoning.steps import is_last_of_count
 
 COUNT = "progress.counted"
 LINES_BELOW = 40
@@ -23,8 +25,8 @@ def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record |
     told = next((end for end in reversed(lives.good_ends) if in_run(end) and _stands(end, state)), None)
     if told is not None and (state.runs.is_in_report_header(told) or not _is_followed_by_work(told, state)):
         return told  # a report above the output of its job was written last
-    step = lives.final_step
-    if step is not None and in_run(step) and lives.counters.are_complete(step):
+    step = state.steps.final
+    if step is not None and in_run(step) and state.steps.are_complete(step):
         return step if lives.lines_after(step) <= LINES_BELOW else None
     return _find_closing(state, in_run) or _find_closing_after_count(state, in_run)
 
@@ -50,13 +52,13 @@ def _find_closing(state: JobState, in_run: Callable[[Record], bool]) -> Record |
     The last step must be the last of its count. Neither proves a good end alone: a bar is full after each epoch, and
     a library also closes after an exception. A program that says "done" itself may print only some of its steps.
     """
-    lives, work = state.lives, state.lives.job.work.latest
-    if not work or not in_run(work[-1]):
+    last = state.steps.last
+    if last is None or not in_run(last):
         return None
-    last, is_full = work[-1], state.lives.counters.is_at_end(work[-1])
-    for closings in lives.closings.values():
+    is_full = state.steps.is_at_end(last)
+    for closings in state.lives.closings.values():
         closed = {key: record for key, record in closings.items() if record.order > last.order}
-        said = None in closed and lives.counters.may_end_after(last)
+        said = None in closed and state.steps.may_end_after(last)
         if said or (is_full and len(closed) >= (state.places.expected or 1)):
             return max(closed.values(), key=lambda record: record.order)
     return None
@@ -79,7 +81,7 @@ def _all_ended_well(end: Record, lives: Lives) -> bool:
     heard = {key: life for key, life in lives.processes.items() if life.last is not None}
     if not all(life.well for key, life in heard.items() if isinstance(key, int) and _took_part(life, lives)):
         return False
-    life = heard.get(key_of(end))
+    life = heard.get(process_of(end))
     return life is None or life.last is None or life.last.order <= end.order
 
 
@@ -88,13 +90,13 @@ def _took_part(life: Lifecycle, lives: Lives) -> bool:
 
     Often one rank speaks for all. Of the others only a roll call or a launcher's map is printed, at the start.
     """
-    start = lives.first_step
+    start = lives.steps.first
     return start is None or life.last is None or life.last.order >= start.order
 
 
 def _is_followed_by_work(end: Record, state: JobState) -> bool:
     failed = state.lives.job_failed
-    steps = (step for step in state.last_steps().values() if not is_last_of_count(step))  # a full bar is drawn again
+    steps = (step for step in state.steps.by_rank().values() if not is_last_of_count(step))  # a full bar is drawn again
     return any(state.surely_after(record, end) for record in (*steps, *([failed] if failed else [])))
 
 

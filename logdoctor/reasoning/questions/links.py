@@ -12,7 +12,6 @@ from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_of_other, derive_record
 from logdoctor.reasoning.identity.addresses import INTERFACE_KIND, bare_address, is_address, peer_of, short_host
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.lives import Key
 from logdoctor.reasoning.questions import SEARCHED, asks, first_of_each
 from logdoctor.reasoning.timeline import Timeline
 
@@ -60,7 +59,7 @@ def pointed_at(t: Timeline, state: JobState) -> Iterator[Record]:
     complaining: set[str | None] = set()
     for record in links:
         peer = bare_address(_peer(record) or "")
-        target, source = state.addresses.host_at(peer), state.places.host_of(record)
+        target, source = state.places.host_at(peer), state.places.host_of(record)
         if target != source:
             complaining.add(source)
             votes.setdefault(target or peer, {}).setdefault(_name(record, state), record)
@@ -106,7 +105,7 @@ def _silent_rank(host: str, state: JobState) -> int | None:
     ranks = state.places.ranks_on(host)
     if not ranks or state.places.expected is None or state.places.ranks_with_host() < state.places.expected:
         return None
-    quiet = ranks - {_rank_of(process, state) for process in state.lives.with_alarm()}
+    quiet = ranks - {state.places.rank_named(process) for process in state.lives.with_alarm()}
     return quiet.pop() if len(quiet) == 1 else None
 
 
@@ -146,12 +145,6 @@ def _name(record: Record, state: JobState) -> Value:
     """Return the rank of the process, else its host and pid."""
     rank = state.places.rank_of(record)
     return rank if rank is not None else f"{state.places.host_of(record)}:{record.pid}"
-
-
-def _rank_of(process: Key, state: JobState) -> int | None:
-    if isinstance(process, tuple):
-        return state.places.rank_at(short_host(process[0]), process[1])
-    return process if isinstance(process, int) else None
 
 
 def _link(record: Record) -> tuple[object, ...]:
@@ -244,7 +237,7 @@ def other_subnet(t: Timeline, state: JobState) -> Iterator[Record]:
         addresses = own.get(host, {}) if record.fields.get("errno") in UNREACHABLE else {}
         if addresses and _network(peer) and not any(_network(a) in ("", _network(peer)) for a in addresses):
             address, interface = next(iter(addresses.items()))
-            told, peer_host = f"{interface}:{address}" if interface else address, state.addresses.host_at(peer)
+            told, peer_host = f"{interface}:{address}" if interface else address, state.places.host_at(peer)
             yield derive_record("other_subnet", record, host=host, own=told, peer=peer, peer_host=peer_host)
             return
 

@@ -16,8 +16,9 @@ from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
-from logdoctor.reasoning.lifecycle.lives import Key, key_of, usual_gap
+from logdoctor.reasoning.processes import Process, process_of
 from logdoctor.reasoning.questions import asks, ranks_and_hosts, says_done
+from logdoctor.reasoning.steps import usual_gap
 from logdoctor.reasoning.timeline import Timeline
 
 MIN_COUNT = 3
@@ -65,7 +66,7 @@ def stopped_first(t: Timeline, state: JobState) -> Iterator[Record]:
     counts_anew = any(_place(b) < _place(a) for steps in steps_of.values() for a, b in pairwise(steps))
     if len(steps_of) < MIN_COUNT or counts_anew:  # without an epoch, places cannot be compared
         return
-    phases = {process: e for e in t.of("busy") if (process := key_of(e)) in steps_of}
+    phases = {process: e for e in t.of("busy") if (process := process_of(e)) in steps_of}
     open_phases = {process: e for process, e in phases.items() if _is_open(e, steps_of[process][-1])}
     behind = _behind(steps_of, open_phases)
     if not behind:
@@ -90,11 +91,11 @@ def stopped_first(t: Timeline, state: JobState) -> Iterator[Record]:
     )
 
 
-def _loops(t: Timeline, state: JobState) -> dict[tuple[str, str], dict[Key, Steps]]:
+def _loops(t: Timeline, state: JobState) -> dict[tuple[str, str], dict[Process, Steps]]:
     """Return the latest steps of each process by the loop that counts them."""
-    loops: dict[tuple[str, str], dict[Key, list[Record]]] = {}
-    for process, life in state.lives.processes.items():
-        for step in [*life.work.latest][-LATEST_STEPS:] if not isinstance(process, str) else ():
+    loops: dict[tuple[str, str], dict[Process, list[Record]]] = {}
+    for process, work in state.steps.works.items():
+        for step in [*work.latest][-LATEST_STEPS:] if not isinstance(process, str) else ():
             if isinstance(step.fields.get("value"), int) and t.holds(step):
                 what = step.fields.get("what")
                 name = str(step.fields.get("unit", "")), _DIGITS.sub("#", str(what))[:80] if what else ""
@@ -127,7 +128,7 @@ def _is_open(phase: Record, last_step: Record) -> bool:
     return printed_after(phase, last_step) and not says_done(phase)
 
 
-def _behind(steps_of: Mapping[Key, Steps], open_phases: Mapping[Key, Record]) -> list[Key]:
+def _behind(steps_of: Mapping[Process, Steps], open_phases: Mapping[Process, Record]) -> list[Process]:
     """Return the processes that stopped clearly before all others.
 
     The others must be within one interval of the highest place.
@@ -171,7 +172,7 @@ def _log_continues(last: Record, ahead: Sequence[Steps], state: JobState) -> boo
 
     It does if the process printed more lines, or if the other ranks print into the same file.
     """
-    life = state.lives.processes.get(key_of(last))
+    life = state.lives.processes.get(process_of(last))
     spoke = life is not None and life.last is not None and printed_after(life.last, last)
     return spoke or all(s[-1].line.file == last.line.file for s in ahead)
 
@@ -206,8 +207,8 @@ def stood_still(t: Timeline, state: JobState) -> Iterator[Record]:
     if last_sign.time is not None:
         idle = order.time - last_sign.time
         is_zone = _is_near_multiple(idle, ZONE_STEP, ZONE_SLACK)
-        life = state.lives.processes.get(key_of(last))
-        rhythm = usual_gap(life.work.latest) if life is not None else None
+        work = state.steps.works.get(process_of(last))
+        rhythm = usual_gap(work.latest) if work is not None else None
         bearable = _bearable(last_sign, order, rhythm, t, state, looked=has_stacks)
         idle = 0.0 if is_zone or idle < bearable else idle
     else:

@@ -1,7 +1,7 @@
 """Rank table: place, progress, first failure and part of each rank.
 
-The table is updated record by record in bounded memory. Unknown values stay empty. A rank without lines is
-``missing``. It is ``silent`` if other ranks of its node printed lines into the same file.
+Unknown values stay empty. A rank without lines is ``missing``. It is ``silent`` if other ranks of its node printed
+lines into the same file.
 """
 
 from __future__ import annotations
@@ -16,37 +16,14 @@ from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.findings.findings import MatchesByRule
 from logdoctor.reasoning.findings.reason_line import proof_of, with_reason_line
 from logdoctor.reasoning.identity.addresses import short_host
-from logdoctor.reasoning.identity.places import Seat
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.refutation import is_refuted
+from logdoctor.reasoning.processes import Seat
 
-MAX_SOURCES = 1 << 14
 MAX_ROWS = 1 << 12
-MAX_FAILURES = 3
-MAX_TEXT = 1000
 OF_BLAMED: tuple[Role, ...] = ("cause", "symptom", "fallback", "benign")
 OF_OTHERS: tuple[Role, ...] = ("symptom", "cause", "fallback", "benign")
-ProcessKey = tuple[int | None, str | None, int | None]
-"""Rank, host and pid as printed."""
-
-
-class LastLine(Struct):
-    """Last line of a process. ``line`` is its number, ``order`` its `Record.order`."""
-
-    file: str
-    line: int
-    order: int
-    time: float | None
-
-    @property
-    def moment(self) -> Moment:
-        return Moment(self.file, self.line, self.time)
-
-    def before(self, record: Record) -> bool:
-        """Return whether the line is not after the record. Return False if the order is unknown."""
-        if self.file == record.line.file:
-            return self.order <= record.order
-        return self.time is not None and record.time is not None and self.time <= record.time
 
 
 class Failure(Struct, frozen=True):
@@ -63,105 +40,72 @@ class Failure(Struct, frozen=True):
         return with_reason_line(self.record, self.record.text[slice(*self.span)]) if self.record.lines else self.record
 
 
-class RankTable:
-    """Last line and first failures of each process. `rows` makes the table."""
+def rank_rows(
+    state: JobState,
+    ranking: Ranking,
+    rules: Sequence[Rule],
+    matches: MatchesByRule,
+    harmless: Collection[int],
+) -> tuple[RankRow, ...]:
+    """Return the table of a failed job.
 
-    def __init__(self) -> None:
-        self._last_lines: dict[ProcessKey, LastLine] = {}
-        self._failures: dict[tuple[ProcessKey, int], list[Record]] = {}
+    The table is empty if fewer than two ranks are known, or if no row has a failure, progress or culprit.
+    """
+    seats = state.places.seats()
+    answer = _Answer(ranking, seats, state)
+    last_lines = _last_records(state)
+    failures = _first_failures(state, _explained_failures(rules, matches, ranking), harmless, answer.ranks)
+    in_log = last_lines.keys() | failures.keys() | answer.ranks | state.steps.ranks
+    if len(in_log) < 2:
+        return ()
+    all_ranks = sorted({*range(min(state.places.expected or 0, MAX_ROWS)), *in_log})[:MAX_ROWS]
+    began = min((f.record for f in failures.values()), key=_sort_key, default=None)
+    steps, per_node = state.steps.by_rank(), state.places.per_node
+    rows = []
+    for rank in all_ranks:
+        failure = failures.get(rank)
+        if rank in answer.ranks and (failure is None or not failure.signature):
+            failure = answer.failure or failure
+        part = answer.part(rank, failure) or _part_without_failure(rank, last_lines, in_log, began, per_node)
+        row = _row(rank, part, seats.get(rank, Seat()), failure, answer, state)
+        if rank in steps:
+            row = replace(row, last_progress=_progress(steps[rank]), progressed=_moment_of(steps[rank]))
+        rows.append(replace(row, heard=_moment_of(last_lines[rank])) if rank in last_lines else row)
+    useful = any(row.failure or row.first_failure or row.last_progress or row.role == "culprit" for row in rows)
+    return tuple(rows) if useful else ()
 
-    def observe(self, record: Record, span: int) -> None:
-        """Add a record. ``span`` is the number of its attempt or job in its file."""
-        source = record.source
-        if source.rank is not None or source.pid is not None:
-            process = (source.rank, source.host, source.pid)
-            last = self._last_lines.get(process)
-            if last is not None:
-                last.file, last.line, last.order = record.line.file, record.line.number, record.order
-                last.time = record.time
-            elif len(self._last_lines) < MAX_SOURCES:
-                self._last_lines[process] = LastLine(record.line.file, record.line.number, record.order, record.time)
-        if record.failing:
-            self._add_failure(record, span)
 
-    def _add_failure(self, record: Record, span: int) -> None:
-        key = (record.rank, record.host, record.pid), span
-        failures = self._failures.get(key)
-        if failures is None:
-            if len(self._failures) >= MAX_SOURCES:
-                return
-            failures = self._failures[key] = []
-        if len(failures) < MAX_FAILURES:
-            long = record.lines or len(record.text) > MAX_TEXT
-            failures.append(replace(record, lines=(), text=record.text[:MAX_TEXT]) if long else record)
+def _last_records(state: JobState) -> dict[int, Record]:
+    """Return the last record that each rank printed."""
+    last = dict[int, Record]()
+    for process, life in state.lives.processes.items():
+        rank = state.places.rank_named(process) if life.last is not None else None
+        if life.last is not None and rank is not None and (rank not in last or last[rank].order < life.last.order):
+            last[rank] = life.last
+    return last
 
-    # ── the table ───────────────────────────────────────────────────────────────────────────────────────────────
 
-    def rows(
-        self,
-        state: JobState,
-        ranking: Ranking,
-        rules: Sequence[Rule],
-        matches: MatchesByRule,
-        harmless: Collection[int],
-    ) -> tuple[RankRow, ...]:
-        """Return the table of a failed job.
+def _first_failures(
+    state: JobState, explained: Iterable[Failure], harmless: Collection[int], blamed: Collection[int]
+) -> dict[int, Failure]:
+    """Return the first failure of each rank.
 
-        The table is empty if fewer than two ranks are known, or if no row has a failure, progress or culprit.
-        """
-        seats = state.places.seats()
-        answer = _Answer(ranking, seats, state)
-        last_lines = self._last_lines_by_rank(state)
-        failures = self._first_failures(state, _explained_failures(rules, matches, ranking), harmless, answer.ranks)
-        in_log = last_lines.keys() | failures.keys() | answer.ranks | state.lives.ranked_works().keys()
-        if len(in_log) < 2:
-            return ()
-        all_ranks = sorted({*range(min(state.places.expected or 0, MAX_ROWS)), *in_log})[:MAX_ROWS]
-        began = min((f.record for f in failures.values()), key=_sort_key, default=None)
-        steps, per_node = state.last_steps(), state.places.per_node
-        rows = []
-        for rank in all_ranks:
-            failure = failures.get(rank)
-            if rank in answer.ranks and (failure is None or not failure.signature):
-                failure = answer.failure or failure
-            part = answer.part(rank, failure) or _part_without_failure(rank, last_lines, in_log, began, per_node)
-            row = _row(rank, part, seats.get(rank, Seat()), failure, answer, state)
-            if rank in steps:
-                row = replace(row, last_progress=_progress(steps[rank]), progressed=_moment_of(steps[rank]))
-            rows.append(replace(row, heard=last_lines[rank].moment) if rank in last_lines else row)
-        useful = any(row.failure or row.first_failure or row.last_progress or row.role == "culprit" for row in rows)
-        return tuple(rows) if useful else ()
-
-    def _last_lines_by_rank(self, state: JobState) -> dict[int, LastLine]:
-        last: dict[int, LastLine] = {}
-        for (rank, host, pid), line in self._last_lines.items():
-            if rank is None and pid is not None:
-                rank = state.places.rank_at(short_host(host or ""), pid)
-            if rank is not None and (rank not in last or last[rank].order < line.order):
-                last[rank] = line
-        return last
-
-    def _first_failures(
-        self, state: JobState, explained: Iterable[Failure], harmless: Collection[int], blamed: Collection[int]
-    ) -> dict[int, Failure]:
-        """Return the first failure of each rank.
-
-        Failures with a rule take precedence over failures without one, which count only if they were not outlived. If
-        two rules explain a line, a blamed rank shows the cause, and any other rank the symptom.
-        """
-        best: dict[int, tuple[int, int]] = {}
-        first: dict[int, Failure] = {}
-        plain = [Failure(record) for records in self._failures.values() for record in records]
-        failures = [f for f in (*explained, *plain) if f.record.order not in harmless]
-        of_last = {e.order for e in state.runs.select_last_run(f.record for f in failures)}
-        for failure in (f for f in failures if f.record.order in of_last):
-            rank = state.places.rank_of(failure.record)
-            if rank is None or (not failure.signature and (rank in first or is_refuted(failure.record, state.lives))):
-                continue
-            key = failure.record.order, (OF_BLAMED if rank in blamed else OF_OTHERS).index(failure.role)
-            if rank not in best or key < best[rank]:
-                best[rank], first[rank] = key, failure
-        return first
+    Failures with a rule take precedence over failures without one, which count only if they were not outlived. If
+    two rules explain a line, a blamed rank shows the cause, and any other rank the symptom.
+    """
+    best: dict[int, tuple[int, int]] = {}
+    first: dict[int, Failure] = {}
+    plain = (Failure(record) for life in state.lives.processes.values() for record in life.alarms)
+    failures = [f for f in (*explained, *plain) if f.record.order not in harmless]
+    of_last = {e.order for e in state.runs.select_last_run(f.record for f in failures)}
+    for failure in (f for f in failures if f.record.order in of_last):
+        rank = state.places.rank_of(failure.record)
+        if rank is None or (not failure.signature and (rank in first or is_refuted(failure.record, state.lives))):
+            continue
+        key = failure.record.order, (OF_BLAMED if rank in blamed else OF_OTHERS).index(failure.role)
+        if rank not in best or key < best[rank]:
+            best[rank], first[rank] = key, failure
+    return first
 
 
 class _Answer:
@@ -208,7 +152,7 @@ def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
 
 
 def _part_without_failure(
-    rank: int, last_lines: Mapping[int, LastLine], in_log: Collection[int], began: Record | None, per_node: int | None
+    rank: int, last_lines: Mapping[int, Record], in_log: Collection[int], began: Record | None, per_node: int | None
 ) -> Part:
     """Return the part of a rank without blame or failure.
 
@@ -216,9 +160,9 @@ def _part_without_failure(
     is silent too if ranks of its node share a file, because its log is not missing then.
     """
     if (last_line := last_lines.get(rank)) is not None:
-        return "silent" if began is not None and last_line.before(began) else "bystander"
+        return "silent" if began is not None and printed_after(began, last_line) else "bystander"
     first = rank - rank % (per_node or 1)
-    files = [last_lines[r].file for r in range(first, first + (per_node or 1)) if r in last_lines]
+    files = [last_lines[r].line.file for r in range(first, first + (per_node or 1)) if r in last_lines]
     return "silent" if rank in in_log or len(files) > len(set(files)) else "missing"
 
 

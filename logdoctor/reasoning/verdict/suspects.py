@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from logdoctor.model import RankRow, Record, Suspect
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.reasoning.identity.places import Seat
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.processes import Seat
+from logdoctor.reasoning.steps import place_of
 
 MIN_RANKS = 3
 """Of two ranks, neither stands apart."""
@@ -19,14 +20,14 @@ SILENT_STEPS, SILENT_SECONDS = 3, 30.0
 
 def find_suspects(state: JobState, rows: Sequence[RankRow], words: Catalogue) -> tuple[Suspect, ...]:
     """Return the only rank that is behind the others, else the only one that was silent before them."""
-    steps = {rank: record for rank, record in state.last_steps().items() if rank is not None}
+    steps = {rank: record for rank, record in state.steps.by_rank().items() if rank is not None}
     behind = _find_behind(steps)
     if behind is not None:
-        fields, others = steps[behind].fields, max(map(_place, steps.values()))[1]
+        fields, others = steps[behind].fields, max(map(place_of, steps.values()))[1]
         step, unit = f"{fields.get('value')}".partition("/")[0], fields.get("unit") or "step"
         why = words("suspect.behind", rank=behind, unit=unit, step=step, others=f"{others:g}")
         return (_suspect(behind, ONE_BEHIND, why, steps, state),)
-    silent = _find_silent(rows, SILENT_STEPS * (state.step_seconds() or 0.0))
+    silent = _find_silent(rows, SILENT_STEPS * (state.steps.seconds() or 0.0))
     if silent is None:
         return ()
     return (_suspect(silent, SILENT_FIRST, words("suspect.silent", rank=silent), steps, state),)
@@ -37,7 +38,7 @@ def _find_behind(steps: Mapping[int, Record]) -> int | None:
     units = {str(record.fields.get("unit", "")) for record in steps.values()}
     if len(steps) < MIN_RANKS or len(units) > 1:
         return None
-    places = {rank: _place(record) for rank, record in steps.items()}
+    places = {rank: place_of(record) for rank, record in steps.items()}
     behind = [rank for rank, place in places.items() if place < max(places.values())]
     return behind[0] if len(behind) == 1 else None
 
@@ -49,19 +50,6 @@ def _find_silent(rows: Sequence[RankRow], gap: float) -> int | None:
         return None
     (first, rank), (second, _), *_ = heard
     return rank if second - first >= max(SILENT_SECONDS, gap) else None
-
-
-def _place(record: Record) -> tuple[float, float]:
-    """Return the epoch and the step of a record."""
-    epoch, value = record.fields.get("epoch", 0), record.fields.get("value", 0)
-    return _number(epoch), _number(value)
-
-
-def _number(value: object) -> float:
-    try:
-        return float(str(value).partition("/")[0])
-    except ValueError:
-        return 0.0
 
 
 def _suspect(rank: int, confidence: float, why: str, steps: Mapping[int, Record], state: JobState) -> Suspect:

@@ -1,0 +1,277 @@
+"""Steps: how far each process came, and where its counters stand.
+
+Of each process the last steps are kept, and the last few of each earlier attempt.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import sys
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+
+from msgspec import Struct, field
+
+from logdoctor.model import Record
+from logdoctor.reasoning.lifecycle.attempts import Attempts
+from logdoctor.reasoning.lifecycle.clocks import after, middle
+from logdoctor.reasoning.lifecycle.spans import advances
+from logdoctor.reasoning.processes import Process, Processes, process_of
+
+MAX_PROCESSES, MAX_COUNTERS = 4096, 4096
+MAX_STEPS, MAX_OLDER_STEPS = 64, 64
+ENOUGH_STEPS = 3
+"""Number of steps after a failure that show that it was survived."""
+
+
+class Work(Struct):
+    """Steps of one process: their number and the latest records, the oldest first."""
+
+    count: int = 0
+    latest: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_STEPS))
+    older: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_OLDER_STEPS))
+    """Last records of each earlier attempt or job."""
+
+    def begin_attempt(self) -> None:
+        last = self.older[-1].order if self.older else -1
+        self.older.extend(e for e in [*self.latest][-ENOUGH_STEPS:] if e.order > last)
+
+    def newest_first(self) -> Iterator[Record]:
+        """Yield each kept record once, the latest first."""
+        yield from reversed(self.latest)
+        first = self.latest[0].order if self.latest else sys.maxsize
+        yield from (record for record in reversed(self.older) if record.order < first)
+
+    def after(self, alarm: Record, counts: Callable[[Record], bool]) -> Iterator[Record]:
+        """Yield the steps after ``alarm`` that pass ``counts``, the latest first.
+
+        A bar that is drawn again at the same place is no step.
+        """
+        came_after, place = after(alarm), None
+        for step in self.newest_first():
+            if came_after(step) and counts(step):
+                place, before = _place_of_bar(step), place
+                if place is None or place != before:
+                    yield step
+
+    def seconds_per_step(self) -> float | None:
+        """Return the median time between two steps, None if fewer than two steps tell it."""
+        spans = (_seconds_per_step(*pair) for pair in itertools.pairwise(self.latest))
+        known = sorted(span for span in spans if span is not None)
+        return known[len(known) // 2] if known else None
+
+
+class Counter(Struct):
+    """Steps of one rank that count towards one total."""
+
+    value: float
+    total: float
+    first: float
+    stride: float = 1
+    records: int = 1
+    began_again: bool = False
+
+    def add(self, value: float) -> None:
+        self.began_again |= value < self.value
+        self.stride, self.value, self.records = value - self.value, value, self.records + 1
+
+    @property
+    def at_end(self) -> bool:
+        """Return whether the last step is reached. The last of 10 steps counted from 0 is 9."""
+        return self.value == self.total or (self.first == 0 and self.value + 1 == self.total)
+
+
+class Steps:
+    """The steps of all processes."""
+
+    READS = ("works",)
+
+    def __init__(self, processes: Processes, attempts: Attempts) -> None:
+        self._processes, self._attempts = processes, attempts
+        self.works: dict[Process, Work] = {}
+        self.first: Record | None = None
+        self.last: Record | None = None
+        self._counters: dict[Hashable, Counter] = {}
+        self._spans = self._records = 0
+        self._wanted: Callable[[Record], bool] = _is_any
+        """Filter for the steps of the selected run."""
+        self._by_rank: tuple[int, dict[int | None, Record]] = -1, {}
+        """Cache of `by_rank`, with the number of records at which it was made."""
+
+    def observe(self, record: Record) -> None:
+        if not record.has("works", "process"):
+            return
+        self._records += 1
+        if self._attempts.spans > self._spans:
+            self._begin_attempt()
+        self.first, self.last = self.first or record, record
+        process = process_of(record)
+        work = self.works.get(process)
+        if work is None and len(self.works) < MAX_PROCESSES:
+            work = self.works[process] = Work()
+        if work is not None:
+            work.count += 1
+            work.latest.append(record)
+        self._count(record)
+
+    def _count(self, step: Record) -> None:
+        value, total = step.fields.get("value"), step.fields.get("total")
+        if not isinstance(value, int | float) or not isinstance(total, int | float):
+            return
+        key = _counter_of(step)
+        if key in self._counters:
+            self._counters[key].add(value)
+        elif len(self._counters) < MAX_COUNTERS:
+            self._counters[key] = Counter(value, total, value)
+
+    def _begin_attempt(self) -> None:
+        self._spans = self._attempts.spans
+        self._counters.clear()
+        for work in self.works.values():
+            work.begin_attempt()
+
+    # ── queries ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def of_run(self, wanted: Callable[[Record], bool]) -> Steps:
+        """Return a view whose `by_rank` is of the run whose records ``wanted`` selects."""
+        view = copy.copy(self)
+        view._wanted, view._by_rank = wanted, (-1, {})  # noqa: SLF001 - same class
+        return view
+
+    def of(self, rank: int | None) -> Iterator[Work]:
+        """Yield the steps that may be of ``rank``, or those of all processes."""
+        ranked = (process for process in self.works if isinstance(process, int) and rank in (None, process))
+        unranked = (process for process in self.works if not isinstance(process, int))
+        yield from (self.works[process] for process in (*ranked, *unranked))
+
+    @property
+    def ranks(self) -> set[int]:
+        """Return the ranks that made steps of their own."""
+        return {process for process in self.works if isinstance(process, int)}
+
+    def by_rank(self) -> dict[int | None, Record]:
+        """Return the last step that each rank reported in the selected run.
+
+        The key None holds a step without a rank. Ask after the whole log was read, because only then local ranks and
+        pids can be resolved.
+        """
+        if self._by_rank[0] != self._records:
+            self._by_rank = self._records, self._find_last()
+        return self._by_rank[1]
+
+    def _find_last(self) -> dict[int | None, Record]:
+        last = dict[int | None, Record]()
+        for work in self.of(None):
+            for record in filter(self._wanted, work.newest_first()):
+                for rank in {record.rank, self._processes.rank_of(record)}:
+                    if rank not in last or last[rank].order < record.order:
+                        last[rank] = record
+                if record.rank is not None:
+                    break
+        return last
+
+    @property
+    def latest(self) -> Record | None:
+        """Return the last step of the selected run."""
+        return max(self.by_rank().values(), key=lambda e: e.order, default=None)
+
+    @property
+    def final(self) -> Record | None:
+        """Return the last step of all, if its number is the total. Bars do not count, because any loop may draw one."""
+        return self.last if self.last is not None and is_final(self.last) else None
+
+    def kept(self) -> Iterator[Record]:
+        """Yield the kept steps of all processes."""
+        for work in self.works.values():
+            yield from work.newest_first()
+
+    def any_between(self, earlier: Record, later: Record) -> bool:
+        """Return whether any process made a step between two records, as far as its steps are kept."""
+        return any(earlier.order < step.order < later.order for step in self.kept())
+
+    def seconds(self) -> float | None:
+        """Return the median time of a step, of the rank with the most steps."""
+        ranked = [work for process, work in self.works.items() if isinstance(process, int)]
+        most = max(ranked or self.works.values(), key=lambda work: work.count, default=None)
+        return most.seconds_per_step() if most else None
+
+    def _counter(self, step: Record) -> Counter | None:
+        """Return the counter of a step in this attempt, if it moved."""
+        counter = self._counters.get(_counter_of(step)) if self._attempts.spans == self._spans else None
+        return counter if counter is not None and counter.records > 1 else None
+
+    def are_complete(self, last: Record) -> bool:
+        """Return whether all counters reached their totals, and ``last`` is a step of the main one.
+
+        The main counter of a job never begins again. A counter of batches does, in each epoch.
+        """
+        main = self._counter(last)
+        if main is None or main.began_again or "epoch" in last.fields:
+            return False
+        return all(counter.value == counter.total for counter in self._counters.values())
+
+    def is_at_end(self, last: Record) -> bool:
+        """Return whether the counter of ``last`` reached its end."""
+        counter = self._counter(last)
+        return counter is not None and counter.at_end
+
+    def may_end_after(self, last: Record) -> bool:
+        """Return whether the step after ``last`` would be beyond the total of its counter."""
+        counter = self._counter(last)
+        return counter is not None and (counter.at_end or counter.value + counter.stride >= counter.total)
+
+
+def place_of(step: Record) -> tuple[float, float]:
+    """Return the epoch and the number of a step, 0 where it is not told."""
+    return _number(step.fields.get("epoch")), _number(step.fields.get("value"))
+
+
+def is_final(step: Record) -> bool:
+    """Return whether the number of a step is its total.  Bars do not count."""
+    return is_last_of_count(step) and advances(step)
+
+
+def is_last_of_count(step: Record) -> bool:
+    """Return whether the number of a step is its total."""
+    value = step.fields.get("value")
+    return value is not None and value == step.fields.get("total")
+
+
+def usual_gap(steps: Iterable[Record]) -> float | None:
+    """Return the median of the seconds between steps, None without stamps."""
+    times = [step.time for step in steps if step.time is not None]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times) if later >= earlier]
+    return middle(gaps) if gaps else None
+
+
+def _seconds_per_step(earlier: Record, later: Record) -> float | None:
+    counts = (earlier.fields.get("value"), later.fields.get("value"))
+    before, now = (count if isinstance(count, int | float) else 0 for count in counts)
+    if earlier.time is None or later.time is None or now <= before or later.time < earlier.time:
+        return None
+    if earlier.fields.get("unit") != later.fields.get("unit"):
+        return None
+    return (later.time - earlier.time) / (now - before)
+
+
+def _place_of_bar(step: Record) -> tuple[object, ...] | None:
+    """Return the place of an unfinished bar.  Return None for any other step."""
+    fields = step.fields
+    value, total = fields.get("value"), fields.get("total")
+    return None if value == total or advances(step) else (value, total, fields.get("what"), step.rank)
+
+
+def _counter_of(step: Record) -> Hashable:
+    return step.rank, step.fields.get("unit"), step.fields.get("total")
+
+
+def _number(value: object) -> float:
+    try:
+        return float(str(value).partition("/")[0])
+    except ValueError:
+        return 0.0
+
+
+def _is_any(_: Record) -> bool:
+    return True
