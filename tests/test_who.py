@@ -184,6 +184,38 @@ def test_first_cause_names_this_rank_and_host(named: str, log: str, knowledge: K
     assert " ".join(parts) == named
 
 
+# ── grounds, in cases of the corpus (grounds.tsv) ───────────────────────────────────────────────────────────────────
+
+
+def told_of(culprit, victims: int) -> list[str]:
+    """Return the columns of ``grounds.tsv`` behind the case."""
+    first = culprit.first
+    parts = (culprit.reporters.ranks, culprit.local_ranks, culprit.pids)
+    return [
+        culprit.scope,
+        culprit.why or "-",
+        "probably" if culprit.probably else "-",
+        f"{first.by}:{'-' if first.rank is None else first.rank}" if first else "-",
+        *(",".join(map(str, part)) or "-" for part in parts),
+        str(victims),
+    ]
+
+
+GROUNDED = [
+    row.split("\t")
+    for row in Path(__file__).with_name("grounds.tsv").read_text(encoding="utf-8").splitlines()
+    if not row.startswith("#")
+]
+
+
+@pytest.mark.parametrize("row", GROUNDED, ids=lambda row: row[0])
+def test_culprit_of_a_case_stands_on_this_ground(row, knowledge):
+    folder = Path(__file__).parent.parent / "corpus" / row[0]
+    logs = sorted(str(path) for path in folder.rglob("*") if path.suffix in {".log", ".txt", ".out", ".err"})
+    cause = diagnose(logs, knowledge=knowledge).causes[0]
+    assert told_of(cause.culprit, cause.victims) == row[1:]
+
+
 # ── a failure that several ranks show is told of all of them, or of nobody, never of the first one heard ──────────────
 
 START = "W0611 09:14:02.117000 88121 torch/distributed/run.py:792] master"
