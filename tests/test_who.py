@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 from failing_job import TIMEOUT, diagnose_log
+from handmade_records import make_record
+from msgspec.structs import replace
 from rule_texts import BOOK
 
 from logdoctor import diagnose, model
+from logdoctor.model import Line, Source
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.reasoning.findings import who
-from logdoctor.reasoning.findings.who import Naming, is_everybody, is_on_one_host, widen
+from logdoctor.reasoning.findings.symptoms import Match
+from logdoctor.reasoning.findings.who import Failure, Naming, Speakers, is_everybody, is_on_one_host, of_class, widen
 from logdoctor.reasoning.job_state import JobState
 
 KINDS = {rule.id: rule for rule in BOOK.rules}
@@ -268,8 +272,12 @@ GAVE_UP = (
 
 def test_exception_that_both_ranks_raise_is_of_all(cause_of):
     cause = cause_of(START, TRACE, TRACE, REPORT)
-    assert (cause.culprit.scope, cause.culprit.ranks) == ("all", ())
+    assert (cause.culprit.scope, cause.culprit.ranks, cause.culprit.hosts) == ("all", (), ())
     assert cause.title == "The program raised KeyError: 'width'"
+
+
+def test_two_exceptions_that_differ_are_not_of_all(cause_of):
+    assert cause_of(START, TRACE, TRACE.replace("'width'", "'depth'"), REPORT).culprit.scope != "all"
 
 
 def test_exception_that_is_raised_once_is_of_the_rank_that_the_launcher_names(cause_of):
@@ -470,6 +478,45 @@ def test_those_who_tell_of_it_and_are_not_named_are_reporters(naming, rule, rank
 def test_job_is_on_one_host_if_its_ranks_fit_there(expected, ranks, hosts, sure, maybe):
     state = job(expected, ranks, hosts)
     assert (is_on_one_host(state, sure=True), is_on_one_host(state, sure=False)) == (sure, maybe)
+
+
+def failure(kind, **fields):
+    """Return a failure whose only line is of ``kind``."""
+    record = make_record(Line("job.log", 1, "died"), kind, "died", Source(rank=1), "error", fields)
+    return Failure(OWN, {"shown": [Match(record, {})]}, (), {}, Speakers([record], (1,), ()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("ledger.first_death", "first-end"), ("ledger.odd_stack", "odd-one-out"), ("cuda.error", "own-mouth")],
+)
+def test_first_ground_that_names_somebody_counts(kind, why):
+    namings = [naming for ground in who.GROUNDS if (naming := ground(failure(kind), job(4)))]
+    assert (namings[0].why, namings[0].ranks) == (why, (1,))
+
+
+@pytest.mark.parametrize(
+    ("heard", "hosts", "speakers", "apart"),
+    [
+        ({0, 1}, (), ((1,), ()), True),
+        ({1}, ("a", "b"), ((1,), ("a",)), False),
+        ((), ("a", "b"), ((), ("a",)), True),
+        ((), ("a",), ((), ("a",)), False),
+    ],
+)
+def test_process_stands_apart_if_others_were_heard_that_do_not_report_it(heard, hosts, speakers, apart):
+    told = failure("nccl.warn")
+    rule, shown = KINDS["nccl.internal"], replace(told.speakers, ranks=speakers[0], hosts=speakers[1])
+    named = of_class(replace(told, rule=rule, speakers=shown), job(4, heard, hosts))
+    assert named == (speakers if apart else ((), ()))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "hosts", "text"),
+    [((5,), ("node-b",), "rank 5 (node-b)"), ((4, 5), (), "rank 4-5"), ((), ("a", "b"), "a, b"), ((), (), "")],
+)
+def test_culprit_that_a_line_blames_is_told_the_same_in_every_language(ranks, hosts, text):
+    assert who.describe(model.Culprit(ranks, hosts)) == text
 
 
 def test_grounds_are_asked_in_the_order_that_the_model_tells():
