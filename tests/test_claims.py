@@ -24,7 +24,7 @@ from logdoctor.model import (
 )
 from logdoctor.reasoning.causality.claims import CHECKS, Case, Checked, find_doubt
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
-from logdoctor.reasoning.findings.slots import FindingValues
+from logdoctor.reasoning.findings.values import FindingValues
 from logdoctor.reasoning.findings.wording import fill
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of

@@ -7,7 +7,8 @@ from command_line import call
 from failing_job import diagnose_log
 from msgspec.structs import replace
 
-from logdoctor.model import Check, Line, Refutation
+from logdoctor.model import GROUNDS, Check, Line, Refutation
+from logdoctor.render.catalogue import catalogue
 from logdoctor.render.why import render_why
 
 LOG = """\
@@ -39,13 +40,32 @@ def test_rule_that_lost_is_told_with_its_law(diagnosis):
     assert all(symptom.rule in text for symptom in lost)
 
 
-def test_claims_and_the_reason_for_the_culprit_are_told(diagnosis):
+def test_claims_are_told(diagnosis):
+    cause = replace(diagnosis.causes[0], checked=(Check("its process ended", "confirmed"),))
+    assert "confirmed: its process ended" in render_why(replace(diagnosis, causes=(cause,)))
+
+
+def with_ground(diagnosis, why, verdict="failed"):
     first = diagnosis.causes[0]
-    culprit = replace(first.culprit, why="It ended first.")
-    cause = replace(first, culprit=culprit, checked=(Check("its process ended", "confirmed"),))
-    text = render_why(replace(diagnosis, causes=(cause,)))
-    assert "It ended first." in text
-    assert "confirmed: its process ended" in text
+    return replace(diagnosis, verdict=verdict, causes=(replace(first, culprit=replace(first.culprit, why=why)),))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("number", range(len(GROUNDS)), ids=GROUNDS)
+def test_ground_that_won_and_those_before_it_are_told_in_words(diagnosis, lang, number):
+    text, words = render_why(with_ground(diagnosis, GROUNDS[number]), lang, 400), catalogue(lang)
+    assert words(f"ground.{GROUNDS[number]}") in text
+    assert [g for g in GROUNDS if f"    {words(f'ground.no.{g}')}" in text.splitlines()] == [*GROUNDS[:number]]
+
+
+@pytest.mark.parametrize("why", ["", "only-reports"])
+def test_each_ground_is_told_if_none_names_anybody(diagnosis, why):
+    text = render_why(with_ground(diagnosis, why), width=400)
+    assert all(catalogue("en")(f"ground.no.{ground}") in text for ground in GROUNDS)
+
+
+def test_no_ground_is_told_of_a_guess(diagnosis):
+    assert "Grounds" not in render_why(with_ground(diagnosis, "", "unknown"))
 
 
 def test_refuted_failure_is_told_with_its_line(diagnosis):
@@ -55,7 +75,7 @@ def test_refuted_failure_is_told_with_its_line(diagnosis):
 
 def test_many_losers_are_counted(diagnosis):
     text = render_why(replace(diagnosis, symptoms=diagnosis.symptoms[:1] * 40))
-    assert len(text.splitlines()) < 24
+    assert len(text.splitlines()) < 34
 
 
 @pytest.mark.parametrize("width", [40, 100])

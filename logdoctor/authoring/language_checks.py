@@ -11,7 +11,7 @@ from logdoctor.model import Finding, Value, Words
 from logdoctor.model.rule import Forms
 from logdoctor.model.tools import TOOLS, Tools
 from logdoctor.pack.yaml_lines import Path
-from logdoctor.reasoning.findings.slots import OF_CULPRIT, FindingValues
+from logdoctor.reasoning.findings.values import OF_CULPRIT, FindingValues
 from logdoctor.reasoning.findings.wording import (
     TITLE,
     choose_steps,

@@ -13,7 +13,7 @@ from logdoctor.logs import record_patterns
 from logdoctor.model import Rule
 from logdoctor.model.kinds import fits
 from logdoctor.pack.yaml_lines import Path
-from logdoctor.reasoning.findings.slots import OF_CULPRIT
+from logdoctor.reasoning.findings.values import OF_CULPRIT
 
 TODO = "TODO"
 ALWAYS = set("job ranks nranks last_progress awaited last_awaited claim peer_host peer_name".split()) | {*OF_CULPRIT}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from logdoctor.model.answer import (
     CALM,
+    GROUNDS,
     SCHEMA,
     WITH_CAUSE,
     Cause,
@@ -83,6 +84,7 @@ __all__ = [
     "CALM",
     "CLAIMS",
     "COMPARISON_SCHEMA",
+    "GROUNDS",
     "NO_SPAN",
     "SCHEMA",
     "WITH_CAUSE",

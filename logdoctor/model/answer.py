@@ -30,9 +30,19 @@ INDEPENDENT = 0.5
 
 Scope = Literal["one", "some", "all", "nobody", "not-told"]
 Ground = Literal[
-    "", "own-mouth", "named", "first-end", "odd-one-out", "other-side", "ordered", "all-alike", "only-reports"
+    "", "ordered", "all-alike", "named", "other-side", "first-end", "odd-one-out", "own-mouth", "only-reports"
 ]
 """The ground on which somebody is named, or the reason why nobody is."""
+GROUNDS: tuple[Ground, ...] = (
+    "ordered",
+    "all-alike",
+    "named",
+    "other-side",
+    "first-end",
+    "odd-one-out",
+    "own-mouth",
+)
+"""Grounds in the order in which they are asked. The first that names somebody counts."""
 
 Part = Literal["culprit", "victim", "failed", "bystander", "silent", "missing"]
 """Part that a rank has in the failure, see `RankRow.role`."""

@@ -18,7 +18,7 @@ from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.causality.runs import Analysis, analyse, select_run, split_runs
 from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.findings.conditions import Conditions
-from logdoctor.reasoning.findings.findings import find
+from logdoctor.reasoning.findings.match import find
 from logdoctor.reasoning.findings.reason_line import proof_of
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import JobState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from logdoctor.model import Cause, Diagnosis, Evidence, SymptomSeen
+from logdoctor.model import GROUNDS, WITH_CAUSE, Cause, Diagnosis, Evidence, SymptomSeen
 from logdoctor.model.escape import escape_all
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.columns import shorten, wrap
@@ -20,7 +20,7 @@ def render_why(diagnosis: Diagnosis, lang: str = "en", width: int = 100) -> str:
     diagnosis, words = escape_all(diagnosis, tab=" "), catalogue(lang)
     lines = [*_without_cause(diagnosis, words)] if not diagnosis.causes else []
     for cause in diagnosis.causes:
-        lines += _cause(cause, diagnosis.symptoms, words)
+        lines += _cause(cause, diagnosis.symptoms, words, known=diagnosis.verdict in WITH_CAUSE)
     lines += _rows("why.left", [_left(s, words) for s in diagnosis.symptoms if s.explained_by is None], words)
     return "".join(f"{line}\n" for text in lines for line in _fit(text, width))
 
@@ -39,12 +39,14 @@ def _without_cause(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
     yield from _proof(diagnosis.unexplained, words)
 
 
-def _cause(cause: Cause, symptoms: Sequence[SymptomSeen], words: Catalogue) -> Iterator[str]:
+def _cause(cause: Cause, symptoms: Sequence[SymptomSeen], words: Catalogue, *, known: bool) -> Iterator[str]:
     rule = words("why.rule", rule=cause.rule or cause.by, origin=cause.rule_origin)
     yield f"{cause.signature} · {rule.strip()} · {words('confidence', value=f'{cause.confidence:.2f}')}"
     yield from _proof(cause.evidence, words)
-    culprit = culprit_name(cause.culprit, words) or words("culprit.none")
-    yield from _fact("culprit", culprit, cause.culprit.why, words)
+    culprit, ground = culprit_name(cause.culprit, words) or words("culprit.none"), cause.culprit.why
+    yield from _fact("culprit", culprit, words(f"ground.{ground}") if ground else "", words)
+    passed = GROUNDS[: GROUNDS.index(ground)] if ground in GROUNDS else GROUNDS if known else ()
+    yield from _rows("why.grounds", [words(f"ground.no.{name}") for name in passed], words, len(GROUNDS))
     if cause.owner.who != "not-told":
         yield from _fact("owner", words(f"owner.who.{cause.owner.who}"), cause.owner.why, words)
     checks = [f"{words(f'why.{check.holds}')}{words('colon')}{check.claim}" for check in cause.checked]

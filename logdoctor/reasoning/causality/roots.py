@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from logdoctor.model import Finding, Record
 from logdoctor.reasoning.causality import lives
-from logdoctor.reasoning.causality.alike import speak_of_all
 from logdoctor.reasoning.causality.arrows import Why, explain, sort_key
 from logdoctor.reasoning.causality.claims import Case, Checked, check_claims, find_doubt
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
+from logdoctor.reasoning.findings.match import tell_of_all
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.refutation import Refutation, is_refuted
 
@@ -67,7 +67,7 @@ def rank_findings(
     causes = sorted(roots, key=lambda f: (lives.is_of_earlier_day(f, roots, state), sort_key(f)))
     rest = (f for f in findings if f not in causes)
     explained = tuple(_explained(f, causes, alive, whys, refuted.get(id(f))) for f in rest)
-    whole = {id(f): speak_of_all(f, (e.finding for e in explained if e.by is f), state) for f in causes}
+    whole = {id(f): tell_of_all(f, (e.finding for e in explained if e.by is f), state) for f in causes}
     explained = tuple(replace(e, by=whole[id(e.by)]) if e.by else e for e in explained)
     return Ranking(tuple(whole.values()), explained, checked=checked)
 

@@ -15,7 +15,7 @@ from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.causality.lives import is_late
 from logdoctor.reasoning.causality.roots import Ranking, rank_findings
 from logdoctor.reasoning.findings.conditions import Conditions
-from logdoctor.reasoning.findings.findings import MatchesByRule, find
+from logdoctor.reasoning.findings.match import MatchesByRule, find
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.spans import Span
 

@@ -15,9 +15,9 @@ from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
 from logdoctor.reasoning.causality.claims import Checked
 from logdoctor.reasoning.causality.roots import Explained, Ranking
-from logdoctor.reasoning.findings.culprits import culprit_of
-from logdoctor.reasoning.findings.reason_line import proof_of, quoted, with_whole_sentence
-from logdoctor.reasoning.findings.slots import FindingValues
+from logdoctor.reasoning.findings.reason_line import quoted, with_whole_sentence
+from logdoctor.reasoning.findings.values import FindingValues
+from logdoctor.reasoning.findings.who import victims_of, with_places
 from logdoctor.reasoning.findings.wording import fill_title, fill_words, mask_numbers
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
@@ -27,8 +27,6 @@ _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
 OF_ENDS = ("ended", "uncaught", "others", "peer")
 """Claims whose line tells how a process ended."""
-OF_THE_ONE = ("first-end", "odd-one-out")
-"""Reasons to name somebody whom the others tell apart by what they suffer."""
 MEASURED = tuple("exit_code signal exception pid xid limit rss wanted free reason status errno towards".split())
 """Values of a finding that are facts of the failure."""
 MAX_CAUSES = 3
@@ -55,10 +53,10 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
     checks = ranking.checked.get(rule.id, ())
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
     explained = [e.finding for e in ranking.explained if e.by is finding]
-    slots = FindingValues(finding, words.lang, state, explained=explained, confirmed=confirmed)
+    slots = FindingValues(finding, words.lang, state, confirmed=confirmed)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
     doubt = ranking.doubt(finding)
-    culprit = Culprit() if doubt else culprit_of(finding, explained, state)
+    culprit = Culprit() if doubt else with_places(finding.culprit, rule, state)
     values = _measured_values(finding)
     owner = owner_of(finding, dict(values), words)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
@@ -72,32 +70,15 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         action=rule.action,
         steps=with_frame(texts.steps, owner, rule, words),
         references=rule.references,
-        evidence=(
-            *_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
-            *_quote(_naming(culprit, finding, explained), state, words, 1),
-        ),
+        evidence=_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
         explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),
         rule=rule.id,
         rule_origin=rule.path,
         owner=owner,
         values=values,
         checked=tuple(_check(c, finding, state, words) for c in checks),
-        victims=len(_victims(finding, explained).difference(culprit.ranks)),
+        victims=len(victims_of(finding, explained).difference(culprit.ranks)),
     )
-
-
-def _victims(finding: Finding, explained: Sequence[Finding]) -> set[int]:
-    """Return the ranks that report a consequence themselves and do not show the failure itself."""
-    apart = finding.culprit.why in OF_THE_ONE
-    same = (f for f in explained if f.rule.signature == finding.rule.signature and not apart)
-    alike = (*same, finding) if finding.rule.failure_class != "late" else ()  # a late one is told by those who wait
-    return {rank for f in explained for rank in f.speakers}.difference(*(f.speakers for f in alike))
-
-
-def _naming(culprit: Culprit, finding: Finding, explained: Sequence[Finding]) -> Iterator[Record]:
-    """Yield the lines that name a host which the lines of the cause do not name."""
-    if culprit.why == "other-side" and not finding.culprit.hosts:
-        yield from (proof_of(follower) for follower in explained if follower.culprit.peers)
 
 
 def _measured_values(finding: Finding) -> tuple[tuple[str, Scalar], ...]:

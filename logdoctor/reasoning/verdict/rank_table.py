@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from logdoctor.model import NO_SPAN, Finding, Moment, Part, RankRow, Record, Role, Rule, Span
 from logdoctor.reasoning.causality.roots import Ranking
-from logdoctor.reasoning.findings.findings import MatchesByRule
+from logdoctor.reasoning.findings.match import MatchesByRule
 from logdoctor.reasoning.findings.reason_line import proof_of, with_reason_line
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState

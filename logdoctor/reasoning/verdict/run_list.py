@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from logdoctor.model import Culprit, Record, Run
 from logdoctor.reasoning.causality.runs import RunAnalysis
 from logdoctor.reasoning.findings.reason_line import proof_of
-from logdoctor.reasoning.findings.slots import FindingValues
+from logdoctor.reasoning.findings.values import FindingValues
 from logdoctor.reasoning.findings.wording import fill_title
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.refutation import is_refuted

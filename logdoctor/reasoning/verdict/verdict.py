@@ -7,8 +7,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from logdoctor.model import Finding, Line, Record, Rule, Verdict
-from logdoctor.reasoning.findings.culprits import is_ordered
 from logdoctor.reasoning.findings.reason_line import proof_of
+from logdoctor.reasoning.findings.who import is_ordered
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.seen_end import find_good_end, is_alive
 

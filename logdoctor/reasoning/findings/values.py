@@ -1,0 +1,247 @@
+"""Values of a finding: each slot of a rule's words, and the function that provides it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from logdoctor.codes import explain
+from logdoctor.model import Culprit, Finding, Rule, Value
+from logdoctor.model.numbers import format_size
+from logdoctor.reasoning.findings.symptoms import Match
+from logdoctor.reasoning.findings.who import describe, hosts_of, numbers, ranks_of, speaks_for_itself, with_places
+from logdoctor.reasoning.findings.wording import compress, is_known
+from logdoctor.reasoning.identity.addresses import bare_address, is_address, is_own_address, peer_of
+from logdoctor.reasoning.job_state import JobState
+
+OF_CULPRIT = ("rank", "host", "pid", "gpu")
+OF_ONE = ("rank", "pid", "gpu", "device", "wanted", "free", "capacity")
+"""Slots that tell values of one rank. They are not told if several ranks show the failure."""
+OF_CALL = ("op", "seq")
+"""Slots of a call that the words tell of all ranks."""
+Values = dict[str, Value]
+
+
+class Shown(Struct, frozen=True):
+    """The lines of a finding.
+
+    - ``decisive``: the matches of the first symptom
+    - ``matches``: those of all symptoms that make the rule hold
+    - ``telling``: the lines whose values are told, the first goes before the others
+    - ``blaming``: the lines that name the culprit
+    - ``ranks``: the ranks that show the failure
+    """
+
+    rule: Rule
+    decisive: Sequence[Match]
+    matches: Sequence[Match]
+    telling: Sequence[Match]
+    blaming: Sequence[Match]
+    ranks: tuple[int, ...]
+
+
+def collect_values(shown: Shown, state: JobState) -> Values:
+    """Return the values that the lines and the job tell. An empty value is not told."""
+    values: Values = {}
+    for provide in PROVIDERS:
+        values |= provide(shown, values, state)
+    return values
+
+
+def _of_job(shown: Shown, _: Values, state: JobState) -> Values:
+    """Provide ``last_progress``, ``nranks``, the versions, and the ``ranks`` that show the failure."""
+    progress, expected = state.last_progress(), state.places.expected
+    return {
+        **{f"{product}_version": version for product, version in state.versions.first.items()},
+        **({"last_progress": f"{progress.unit} {progress.value}".strip()} if progress else {}),
+        **({"nranks": expected} if expected else {}),
+        "ranks": shown.ranks,
+    }
+
+
+def _of_lines(shown: Shown, _: Values, state: JobState) -> Values:
+    """Provide the fields and captured groups of the lines, and ``rank``, ``host`` and ``pid`` of their sources."""
+    values: Values = {}
+    for m in reversed(shown.telling):
+        pid = m.record.fields.get("pid") if m.record.is_about_others else m.record.pid
+        source = {"rank": state.places.rank_of(m.record), "host": state.places.host_of(m.record), "pid": pid}
+        values |= {**m.record.fields, **m.captured, **{k: v for k, v in source.items() if v is not None}}
+    return values
+
+
+def _sizes(_: Shown, values: Values, __: JobState) -> Values:
+    """Provide ``limit`` for ``limit_kb``."""
+    sizes = {name.removesuffix("_kb"): n for name, n in values.items() if name.endswith("_kb") and isinstance(n, int)}
+    return {name: format_size(n * 1024) for name, n in sizes.items() if name not in values}
+
+
+def _members(shown: Shown, values: Values, _: JobState) -> Values:
+    """Provide as ``group_ranks`` all members on one device of a host, because each line names only two of them."""
+    if not isinstance(values.get("group_ranks"), tuple) or "bus_id" not in values:
+        return {}
+    device = values["bus_id"], shown.matches[0].record.host
+    same = (m.record.fields for m in shown.matches if (m.record.fields.get("bus_id"), m.record.host) == device)
+    return {"group_ranks": tuple(sorted({rank for fields in same for rank in numbers(fields.get("group_ranks"))}))}
+
+
+def _call(shown: Shown, _: Values, state: JobState) -> Values:
+    """Take back the call in which the ranks wait, or its number, if they wait in several."""
+    apart: Values = {}
+    for name in OF_CALL if shown.rule.failure_class == "waits in vain" else ():
+        calls: dict[int | None, Value] = {}
+        for m in shown.matches:
+            if call := m.captured.get(name) or m.record.fields.get(name):
+                calls.setdefault(state.places.rank_of(m.record), call)
+        if len({*map(str, calls.values())}) > 1:
+            apart[name] = ()
+    return apart
+
+
+def _other_side(shown: Shown, values: Values, state: JobState) -> Values:
+    """Provide ``peer``, ``peer_host``, ``towards``, and ``peer_name``, the host where the lines name only its address.
+
+    All lines must name the same peer host. ``towards`` tells that several processes fail towards one peer, so that
+    the fault is rather on its side than on theirs.
+    """
+    told: Values = {}
+    if shown.blaming and "peer" in shown.blaming[0].record.fields:
+        told["peer"] = shown.blaming[0].record.fields["peer"]
+    peers = [m.record.fields.get("peer") for m in shown.decisive]
+    if len({*peers}) == 1 and peers[0] and len({m.record.pid for m in shown.decisive}) > 1:
+        told["towards"] = "one-peer"
+    hosts = {state.places.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
+    if len(hosts) == 1 and (host := hosts.pop()):
+        told["peer_host"] = host
+        if is_address(bare_address(next(p for p in peers if isinstance(p, str)))):
+            told["peer_name"] = host
+    asked = shown.rule.culprit.get("peers", "peer" if shown.rule.side == "seen" else "")
+    if asked == "peer" and not (told | values).get("peer") and (peer := peer_of(shown.decisive[0].record)):
+        told["peer"] = peer
+    return told | ({"peer": ()} if is_own_address(str((values | told).get("peer"))) else {})
+
+
+def _waits(shown: Shown, _: Values, __: JobState) -> Values:
+    """Provide as ``group_rank`` and ``peer_rank`` all who wait and all they wait for, if the lines name both.
+
+    ``last_awaited`` is the only one that is waited for and that no line shows waiting.
+    """
+    waits = [m.record.fields for m in shown.decisive if m.record.has("waits")]
+    waiting, awaited = (
+        {n for fields in waits if isinstance(n := fields.get(name), int)} for name in ("group_rank", "peer_rank")
+    )
+    if not waiting or not awaited:
+        return {}
+    last = awaited - waiting
+    told: Values = {"group_rank": tuple(sorted(waiting)), "peer_rank": tuple(sorted(awaited))}
+    return told | ({"last_awaited": last.pop()} if len(waiting) > 1 and len(last) == 1 else {})
+
+
+PROVIDERS: Sequence[Callable[[Shown, Values, JobState], Values]] = (
+    _of_job,
+    _of_lines,
+    _sizes,
+    _members,
+    _call,
+    _other_side,
+    _waits,
+)
+"""A later one goes before an earlier one."""
+
+
+def tell_culprit(values: Values, culprit: Culprit, shown: Shown, state: JobState) -> Values:
+    """Return the values with ``blamed``, and without those of one rank if several show the failure."""
+    if shown.blaming and (text := describe(culprit)):
+        values |= {"blamed": text}
+    if shown.rule.side == "own" and not culprit.ranks and shown.rule.culprit.get("ranks") == "rank":
+        return without(values, OF_ONE)  # the launcher names one of them
+    return _towards_one(values, shown.decisive, state) if shown.rule.side == "seen" else values
+
+
+def _towards_one(values: Values, matches: Sequence[Match], state: JobState) -> Values:
+    """Return the values of all processes that fail towards one address, not those of the first that is heard."""
+    named = [(m, m.captured.get("peer") or peer_of(m.record)) for m in matches if speaks_for_itself(m.record)]
+    own = [m for m, peer in named if peer]
+    peers = {str(peer) for _, peer in named if peer}
+    addresses = {bare_address(peer) for peer in peers}
+    ranks, hosts = sorted(ranks_of((m.record for m in own), state)), sorted(hosts_of((m.record for m in own), state))
+    if len(addresses) != 1 or max(len(ranks), len(hosts)) < 2:
+        return values
+    told = [{**m.record.fields, **m.captured} for m in own]
+    differ = {name for of_one in told for name, value in of_one.items() if value != told[0].get(name)}
+    shared = without(values, {*OF_ONE, *differ}) | {"peer": peers.pop() if len(peers) == 1 else addresses.pop()}
+    shared |= {"rank": tuple(ranks)} if ranks else {}
+    return shared | ({"host": tuple(hosts) if len(hosts) > 1 else hosts[0]} if hosts else {})
+
+
+def without(values: Mapping[str, Value], names: Collection[str]) -> Values:
+    return {name: value for name, value in values.items() if name not in names}
+
+
+class FindingValues(Mapping[str, Value]):
+    """Slots of a finding.
+
+    - captured groups and fields of the matched records, and what else `Finding.values` holds
+    - ``field.column``: a column of the code tables
+    - ``awaited``: ``rank 3`` or ``ranks 3,5``, the culprits of the finding that explains this one
+    - ``rank``: all culprits if each of them shows the failure, and all who show it if none of them is a culprit
+    - ``host``: all hosts of these ranks
+    - ``claim.peer``: known if that claim is confirmed
+    - with ``state``, ``job``, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value
+    """
+
+    def __init__(
+        self,
+        finding: Finding,
+        lang: str,
+        state: JobState | None = None,
+        *,
+        explained_by: Finding | None = None,
+        confirmed: Collection[str] = (),
+    ) -> None:
+        self._finding, self._lang, self._state, self._confirmed = finding, lang, state, confirmed
+        self._awaited = explained_by.culprit.ranks if explained_by else ()
+
+    def __getitem__(self, name: str) -> Value:
+        if name == "awaited" and self._awaited:
+            several = len(self._awaited) > 1 and self._lang == "en"
+            return f"rank{'s' if several else ''} {compress(self._awaited)}"
+        if name in OF_ONE and (ranks := self._alike()):
+            return ranks if name == "rank" else ()  # none of them stands apart
+        if name == "host" and len(hosts := self._hosts_alike()) > 1:
+            return hosts
+        field, _, column = name.partition(".")
+        if field == "claim" and column in self._confirmed:
+            return column
+        value = self._finding.values.get(field)
+        if not column:
+            return value if value is not None and is_known(value) else self._read_state(name)
+        entries = (explain(record.kind, field, value) for record in self._finding.records)
+        entry = next((e for e in entries if e), None)
+        if value is None or entry is None:
+            raise KeyError(name)
+        return entry.column(column, self._lang)
+
+    def _alike(self) -> tuple[int, ...]:
+        """Return the ranks that show the failure, if they are several and none of them is set apart."""
+        ranks, culprits = self._finding.ranks, self._finding.culprit.ranks
+        is_of_all = {*culprits} == {*ranks} if culprits else self._finding.rule.side == "own"
+        return (culprits or ranks) if is_of_all and len(ranks) > 1 else ()
+
+    def _hosts_alike(self) -> tuple[str, ...]:
+        return self._state.places.hosts_with(self._alike()) if self._state is not None else ()
+
+    def _read_state(self, name: str) -> Value:
+        if name == "job" and self._state is not None:
+            return self._state.job_id or ()
+        if name not in OF_CULPRIT or self._state is None:
+            raise KeyError(name)
+        culprit = with_places(self._finding.culprit, self._finding.rule, self._state)
+        values: tuple[str, ...] | tuple[int, ...] = getattr(culprit, f"{name}s")
+        return values if len(values) == 1 else ()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._finding.values)
+
+    def __len__(self) -> int:
+        return len(self._finding.values)
