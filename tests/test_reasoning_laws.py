@@ -58,7 +58,6 @@ SEARCHED = {
     "detectors/totals.py": 1,
     "identity/addresses.py": 4,
     "lifecycle/attempts.py": 1,
-    "lifecycle/last_words.py": 1,
     "lifecycle/machine_records.py": 1,
     "lifecycle/refutation.py": 2,
     "lifecycle/spans.py": 2,

@@ -148,8 +148,6 @@ class Finding(Struct, frozen=True):
     """The last matched record."""
     match_length: int = 0
     """Number of characters that the symptom matched in the text of the decisive record."""
-    against: tuple[Record, ...] = ()
-    """Records of the symptoms in ``unless``."""
     speakers: tuple[int, ...] = ()
     """Ranks whose own lines report the failure; a launcher's word of their end does not count."""
 

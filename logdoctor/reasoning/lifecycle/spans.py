@@ -9,7 +9,6 @@ from msgspec import Struct, field
 
 from logdoctor.model import Record
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.lifecycle.last_words import LastWords
 
 Kind = Literal["attempt", "job"]
 Series = tuple[str, str]
@@ -17,9 +16,6 @@ Place = tuple[float, float]
 
 MAX_SPANS = 32
 MAX_SERIES = 8
-MAX_WORKERS = 1 << 10
-STARTED_AFTER = 3.0
-"""Seconds that an agent needs at least to start workers that fail."""
 GOING = 3
 """Number of steps after a supposed end that show that it was no end, if nothing started in between."""
 FIRST_VALUES = (0, 1)
@@ -35,7 +31,6 @@ class Span(Struct):
     - ``start``: the record that shows that the span begins
     - ``after_all``: the job before had ended for certain
     - ``fresh``: this is a new start for certain
-    - ``proved``: both jobs printed a final message
     """
 
     first: int
@@ -43,20 +38,17 @@ class Span(Struct):
     start: Record | None = None
     after_all: bool = False
     fresh: bool = False
-    proved: bool = False
     steps: int = 0
-    died_again: bool = False
-    """The workers were started again, as the launcher found another of the same local rank dead."""
 
     @property
     def restarted(self) -> bool:
         """Return whether a restart of the workers began the span."""
-        return self.died_again or (self.start is not None and self.start.has("starts again"))
+        return self.start is not None and self.start.has("starts again")
 
     @property
     def sure(self) -> bool:
         """Return whether the span is a run of its own."""
-        return self.restarted or self.proved or (self.after_all and self.fresh and self.steps >= GOING)
+        return self.restarted or (self.after_all and self.fresh and self.steps >= GOING)
 
 
 class Track(Struct):
@@ -73,14 +65,11 @@ class Track(Struct):
     """First and last step of each series in this span."""
     before: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
     """First and last step of each series in the previous span."""
-    dead: dict[int, Record] = field(default_factory=dict)
-    """Last worker that was found dead, by local rank, since an agent of torchrun gave up."""
     restarts: int = 0
     opened: Record | None = None
     """Record at which the last report of a batch system begins."""
     headers: list[tuple[int, int]] = field(default_factory=list)
     """First and last `Record.order` of each report that stands above the output of its job."""
-    words: LastWords = field(default_factory=LastWords)
 
     def runs(self) -> list[Span]:
         """Return the first span of each run."""
@@ -118,7 +107,6 @@ class Track(Struct):
         """Note the end of the job or of a process."""
         if is_over(record) or str(record.fields.get("exception")).endswith("ChildFailedError"):
             self.restart_expected = False
-            self.dead.clear()
         if self.begun and (self.ended is None or is_over(record)):
             self.ended, self.steps_since = record, 0
 
@@ -141,30 +129,12 @@ class Track(Struct):
             span.fresh = True
         self.begun = True
 
-    def prove(self, record: Record) -> None:
-        """Begin a span if a final message appears a second time."""
-        words = self.words
+    def read_report(self, record: Record) -> None:
+        """Note where a batch system's report on a job begins, and whether the output of the job stands below it."""
         if record.tells("report"):
             self.opened = record
         elif record.tells("output"):
             self._add_header(record)
-        if record.tells("once"):
-            words.add_place(record)
-            return
-        earlier = words.end_before_command() if record.has("starts", "program") else words.end_of_earlier_job(record)
-        words.note_end(record, over=may_end_a_run(record))
-        if earlier is None and left_the_main_script(record) and _names_no_rank(record):
-            earlier = words.end_of_earlier_script(record)
-        if earlier is None:
-            return
-        last = self.spans[-1]
-        first = record.order if record.tells("report") else earlier.order + 1
-        if last.first <= earlier.order and len(self.spans) < MAX_SPANS:
-            last = Span(first, "job", earlier)
-            self.spans.append(last)
-        elif last.first <= earlier.order:  # the last place is for the last job
-            last.first, last.start = first, earlier
-        last.proved = True
 
     def _add_header(self, record: Record) -> None:
         """Note a batch report above the output of its job.
@@ -199,28 +169,6 @@ class Track(Struct):
         else:
             self.spans.append(Span(record.order + 1, "attempt", record))
         self.begun, self.ended = False, None
-
-    def found_dead(self, record: Record) -> None:
-        """Note a dead worker.
-
-        If another of its local rank was found dead before, the workers were started again in between. On another node
-        they may end at nearly the same time, or after the agent of the first node gave up.
-        """
-        self.restart_expected = True
-        local, pid = record.fields.get("local_rank"), record.fields.get("pid")
-        if not isinstance(local, int) or pid is None or (local not in self.dead and len(self.dead) >= MAX_WORKERS):
-            return
-        before, last = self.dead.get(local), self.spans[-1]
-        self.dead[local] = record.without_lines()
-        if before is None or before.fields.get("pid") == pid or last.first > before.order:
-            return
-        if before.time is None or record.time is None or record.time - before.time < STARTED_AFTER:
-            return
-        self.restarts += 1
-        if len(self.spans) < MAX_SPANS:
-            self.spans.append(Span(before.order + 1, "attempt", before, died_again=True))
-        else:
-            last.first, last.start = before.order + 1, before
 
 
 def is_launch(record: Record) -> bool:
