@@ -285,6 +285,15 @@ def test_progress_bars_after_a_failure_are_no_second_run(knowledge):
     assert diagnose_log(LOAD + bars + PLAIN_NO_KEY + LOAD + bars, knowledge).runs == ()
 
 
+def test_worker_found_dead_again_under_another_pid_shows_another_attempt(knowledge):
+    failed = NO_KEY.replace("[rank1]: ", "")
+    dead = [FOUND_DEAD.replace("88140", f"8{n}140").replace("09:20:43", f"09:20:{n}3") for n in (1, 2, 3)]
+    log = BANNER + "".join(failed.replace("input_ids", f"ids_{n}") + line for n, line in enumerate(dead)) + GAVE_UP
+    diagnosis = diagnose_log(log, knowledge)
+    assert diagnosis.job.attempts == 3
+    assert "ids_2" in diagnosis.causes[0].title
+
+
 @pytest.mark.parametrize("between", ["", GAVE_UP])
 def test_workers_of_two_nodes_found_dead_are_of_one_attempt(between, knowledge):
     other = FOUND_DEAD.replace("88140", "71207").replace("09:20:43", "09:20:59" if between else "09:20:44")

@@ -12,7 +12,7 @@ A later attempt can show that the job survived a failure. A later job cannot.
 
 A span becomes a **run** with a diagnosis of its own only if the evidence is strong:
 
-- a launcher restarts the workers;
+- a launcher restarts the workers, or finds a worker with the same local rank dead again, under another pid;
 - a launcher's last message, or an uncaught exception in a script without ranks, is followed by a launch, by a resume,
   or by steps that count from the first one again, and then by several steps.
 
@@ -84,7 +84,7 @@ class Attempts:
         elif record.has("comes up"):
             track.begun = True
         elif record.kind == "elastic.worker_failed":
-            track.restart_expected = True
+            track.found_dead(record)
 
     @property
     def count(self) -> int:

@@ -16,6 +16,9 @@ Place = tuple[float, float]
 
 MAX_SPANS = 32
 MAX_SERIES = 8
+MAX_WORKERS = 1 << 10
+STARTED_AFTER = 3.0
+"""Seconds that an agent needs at least to start workers that fail."""
 GOING = 3
 """Number of steps after a supposed end that show that it was no end, if nothing started in between."""
 FIRST_VALUES = (0, 1)
@@ -39,11 +42,13 @@ class Span(Struct):
     after_all: bool = False
     fresh: bool = False
     steps: int = 0
+    died_again: bool = False
+    """The workers were started again, as the launcher found another of the same local rank dead."""
 
     @property
     def restarted(self) -> bool:
         """Return whether a restart of the workers began the span."""
-        return self.start is not None and self.start.has("starts again")
+        return self.died_again or (self.start is not None and self.start.has("starts again"))
 
     @property
     def sure(self) -> bool:
@@ -65,6 +70,8 @@ class Track(Struct):
     """First and last step of each series in this span."""
     before: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
     """First and last step of each series in the previous span."""
+    dead: dict[int, Record] = field(default_factory=dict)
+    """Last worker that was found dead, by local rank, since an agent of torchrun gave up."""
     restarts: int = 0
     opened: Record | None = None
     """Record at which the last report of a batch system begins."""
@@ -107,6 +114,7 @@ class Track(Struct):
         """Note the end of the job or of a process."""
         if is_over(record) or str(record.fields.get("exception")).endswith("ChildFailedError"):
             self.restart_expected = False
+            self.dead.clear()
         if self.begun and (self.ended is None or is_over(record)):
             self.ended, self.steps_since = record, 0
 
@@ -169,6 +177,28 @@ class Track(Struct):
         else:
             self.spans.append(Span(record.order + 1, "attempt", record))
         self.begun, self.ended = False, None
+
+    def found_dead(self, record: Record) -> None:
+        """Note a dead worker.
+
+        If another of its local rank was found dead before, the workers were started again in between. On another node
+        they may end at nearly the same time, or after the agent of the first node gave up.
+        """
+        self.restart_expected = True
+        local, pid = record.fields.get("local_rank"), record.fields.get("pid")
+        if not isinstance(local, int) or pid is None or (local not in self.dead and len(self.dead) >= MAX_WORKERS):
+            return
+        before, last = self.dead.get(local), self.spans[-1]
+        self.dead[local] = record.without_lines()
+        if before is None or before.fields.get("pid") == pid or last.first > before.order:
+            return
+        if before.time is None or record.time is None or record.time - before.time < STARTED_AFTER:
+            return
+        self.restarts += 1
+        if len(self.spans) < MAX_SPANS:
+            self.spans.append(Span(before.order + 1, "attempt", before, died_again=True))
+        else:
+            last.first, last.start = before.order + 1, before
 
 
 def is_launch(record: Record) -> bool:
