@@ -47,6 +47,7 @@ from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference
 from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
 from logdoctor.model.log import (
+    NO_SPAN,
     Candidate,
     Following,
     Job,
@@ -55,6 +56,7 @@ from logdoctor.model.log import (
     Moment,
     Record,
     Source,
+    Span,
     Stream,
     Value,
     without_impossible_rank,
@@ -81,6 +83,7 @@ __all__ = [
     "CALM",
     "CLAIMS",
     "COMPARISON_SCHEMA",
+    "NO_SPAN",
     "SCHEMA",
     "WITH_CAUSE",
     "Action",
@@ -145,6 +148,7 @@ __all__ = [
     "Scope",
     "Side",
     "Source",
+    "Span",
     "Step",
     "StepWords",
     "Stream",
