@@ -16,7 +16,7 @@ ROOM = Path(reasoning.__file__).parent
 LIST = TOP / "tools" / "without_effect.txt"
 HEURISTICS = ("causality/arrows.py", "lifecycle/refutation.py")
 """Modules whose heuristics name cases. More may follow."""
-CASE = re.compile(r"corpus/([\w.-]+)")
+CASE = re.compile(r"corpus/([\w.-]*\w)")
 
 
 def listed() -> tuple[int, list[str]]:

@@ -210,6 +210,8 @@ SWAPPED = {
     ast.Sub: ast.Add,
     ast.Mult: ast.Div,
 }
+TURNED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt}
+"""Orders turned round. Whether they hold for equal ones matters only beside a limit."""
 Mutant = tuple[str, FunctionType, CodeType]
 Change = Callable[[ast.AST], None]
 
@@ -246,7 +248,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
     """Yield what may be changed at a node, as told and as done."""
     if isinstance(node, ast.Compare):
         for i, op in enumerate(node.ops):
-            if swapped := SWAPPED.get(type(op)):
+            if swapped := (SWAPPED if _has_limit(node) else TURNED).get(type(op)) or SWAPPED.get(type(op)):
                 yield f"{ast.unparse(node)}: {swapped.__name__}", lambda n, i=i, s=swapped: n.ops.__setitem__(i, s())
     elif isinstance(node, ast.BoolOp):
         swapped = SWAPPED[type(node.op)]
@@ -265,6 +267,10 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
         other = not node.value if isinstance(node.value, bool) else node.value + 1
         yield f"{node.value} is {other}", lambda n: setattr(n, "value", other)
+
+
+def _has_limit(node: ast.Compare) -> bool:
+    return any(isinstance(s, ast.Constant) or getattr(s, "id", "").isupper() for s in (node.left, *node.comparators))
 
 
 def _leave_out(node: ast.BoolOp, number: int) -> None:

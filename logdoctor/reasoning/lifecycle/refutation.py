@@ -108,6 +108,7 @@ def _ended_well(alarm: Record, lives: Lives, run: Run) -> Refutation | None:
     """Return the good end of the job or of ``run`` after an alarm.
 
     A final result refutes only what is not fatal, because it does not show that the process itself survived.
+    Cases: corpus/healthy-caught-exceptions, corpus/restarts-then-success.
     """
     done, result = lives.program.well, lives.result
     if done is not None and printed_after(done, alarm) and (run is None or run(done)):

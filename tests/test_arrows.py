@@ -1,0 +1,159 @@
+"""Reasons for which one finding explains another, asked of single pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from handmade_records import make_record
+from rule_texts import BOOK, packed_words
+
+from logdoctor.model import Culprit, Finding, Line, Role, Rule, Source, Symptom
+from logdoctor.reasoning.causality.arrows import explain, may_cause, sort_key
+from logdoctor.reasoning.causality.failure_classes import FailureClasses
+from logdoctor.reasoning.job_state import JobState
+
+CLASSES = FailureClasses(BOOK.mechanism)
+OWN = {name for name, c in BOOK.mechanism.classes.items() if c.side == "own"}
+INSIDE = [a for a in BOOK.mechanism.arrows if a.where == "process" and a.target in OWN and a.target != "ordered"]
+AT_A_HOST = [a for a in BOOK.mechanism.arrows if a.where == "host" and {a.source, a.target} <= OWN]
+OF_OTHERS = [a for a in BOOK.mechanism.arrows if a.where in ("launcher", "peers") and a.source in OWN]
+
+
+def finding(
+    name: str,
+    failure_class: str,
+    order: int,
+    rank: int | None = None,
+    *,
+    signature: str = "",
+    role: Role = "cause",
+    length: int = 0,
+    kind: str = "",
+    **fields,
+) -> Finding:
+    words = packed_words(name, "cause", "do")
+    symptoms = (Symptom("s", kind=f"k.{name}"),)
+    rule = Rule(name, signature or name, "stop", role, "strong", words, symptoms, {"any": ["s"]}, {}, failure_class)
+    line = Line("job.log", order + 1, name)
+    record = make_record(line, kind or f"k.{name}", name, Source(rank=rank), "error", fields, order)
+    ranks = () if rank is None else (rank,)
+    return Finding(rule, (record,), {}, Culprit(), ranks, order, order, 1, record, ((0, length),))
+
+
+def state_of(*findings: Finding) -> JobState:
+    state = JobState()
+    for each in sorted(findings, key=lambda f: f.first):
+        state.observe(each.records[0])
+    return state
+
+
+def law(a: Finding, b: Finding) -> str | None:
+    why = may_cause(a, b, CLASSES, state_of(a, b))
+    return why.law if why else None
+
+
+def explains(a: Finding, b: Finding) -> str | None:
+    """Return the law by which ``a`` explains ``b``, which then explains nothing of ``a``."""
+    why, back = (explain(*pair, CLASSES, state_of(a, b)) for pair in ((a, b), (b, a)))
+    assert not (why and back)
+    return why.law if why else None
+
+
+def pairs(rank: int | None) -> Iterator[tuple[Finding, Finding]]:
+    """Yield findings of which the second was over when the first began."""
+    for arrow in (*INSIDE, *AT_A_HOST):
+        yield finding("a", arrow.source, 5, rank), finding("b", arrow.target, 2, rank)
+
+
+# ── what may bring about what ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_nothing_explains_what_was_over_in_its_process():
+    assert {law(*pair) for pair in pairs(3)} == {None}
+
+
+def test_what_was_over_before_is_of_another_process_if_none_is_named():
+    assert "same process" not in {law(*pair) for pair in pairs(None)}
+
+
+@pytest.mark.parametrize("arrow", AT_A_HOST, ids=lambda a: f"{a.source} to {a.target}")
+def test_failure_of_a_host_explains_what_an_unnamed_process_told_before(arrow):
+    assert law(finding("a", arrow.source, 5), finding("b", arrow.target, 2)) == "shared place"
+
+
+@pytest.mark.parametrize("arrow", OF_OTHERS, ids=lambda a: f"{a.source} to {a.target} ({a.where})")
+def test_only_a_launcher_tells_of_a_process_in_its_own_lines(arrow):
+    same = law(finding("a", arrow.source, 2, 3), finding("b", arrow.target, 5, 3))
+    assert (same == "other process") is (arrow.where == "launcher" and same != "same process")
+    assert law(finding("a", arrow.source, 2, 3), finding("b", arrow.target, 5, 1)) == "other process"
+
+
+def test_order_to_end_explains_connections_that_were_lost_before_it():
+    assert law(finding("a", "told to end", 5, 1), finding("b", "peer lost", 2, 2)) == "shared place"
+
+
+def test_nothing_explains_itself():
+    one = finding("a", "late", 2)
+    assert explain(one, one, CLASSES, state_of(one)) is None
+
+
+# ── two tellings of one thing ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_variant_goes_before_the_rule_of_its_signature():
+    variant, own = (finding(name, "late", 3, signature="a.b") for name in ("a.variant", "a.b"))
+    assert sorted([own, variant], key=sort_key) == [variant, own]
+
+
+@pytest.mark.parametrize(
+    ("classes", "signature", "expected"),
+    [
+        (("program fails", "program fails"), "s", "same signature"),
+        (("program fails", "program fails"), "", None),
+        (("ordered", "ordered"), "", "same signature"),
+        (("late", "ordered"), "", None),
+    ],
+)
+def test_earlier_one_of_a_signature_or_of_two_orders_is_the_better_telling(classes, signature, expected):
+    first, second = classes
+    pair = finding("a", first, 2, 1, signature=signature), finding("b", second, 5, 2, signature=signature)
+    assert explains(*pair) == expected
+
+
+@pytest.mark.parametrize(
+    ("xids", "buses", "expected"),
+    [((79, 154), (1, 1), True), ((79, 154), (1, 2), False), ((154, 79), (1, 1), False)],
+)
+def test_code_that_follows_another_on_one_device_is_explained_by_it(xids, buses, expected):
+    a, b = (
+        finding(name, "program fails", order, kind="kernel.xid", xid=xid, bus_id=f"0000:0{bus}:00")
+        for name, order, xid, bus in zip("ab", (2, 5), xids, buses, strict=True)
+    )
+    assert (explains(a, b) == "next code") is expected
+    assert explains(b, a) != "next code"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({"role": "cause"}, {"role": "fallback"}, "same line"),
+        ({"length": 9}, {"length": 5}, "same line"),
+        ({"length": 5}, {"length": 9}, None),
+        ({"role": "fallback", "length": 9}, {"role": "cause", "length": 5}, None),
+    ],
+)
+def test_better_reading_of_one_line_has_the_better_role_or_the_longer_match(first, second, expected):
+    assert explains(finding("a", "late", 2, **first), finding("b", "late", 2, **second)) == expected
+
+
+def test_readings_of_two_lines_are_two_failures():
+    assert explains(finding("a", "program fails", 2, 1, length=9), finding("b", "program fails", 5, 2)) is None
+
+
+# ── order of two failures that can bring about each other ───────────────────────────────────────────────────────────
+
+
+def test_catch_all_that_sees_one_process_end_outranks_no_rule():
+    known, open_end = finding("a", "peer lost", 5, 1), finding("b", "peer lost", 2, 2, role="fallback")
+    assert explains(known, open_end) == "other process"
