@@ -9,6 +9,7 @@ from handmade_records import make_record
 from rule_texts import BOOK, packed_words
 
 from logdoctor.model import Culprit, Finding, Line, Role, Rule, Source, Symptom
+from logdoctor.reasoning.causality import arrows
 from logdoctor.reasoning.causality.arrows import explain, may_cause, sort_key
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.job_state import JobState
@@ -152,6 +153,60 @@ def test_readings_of_two_lines_are_two_failures():
 
 
 # ── order of two failures that can bring about each other ───────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ranks", "expected"),
+    [
+        ("peer lost", "gives up", (1, 1), True),
+        ("peer lost", "library reports", (None, 1), True),
+        ("peer lost", "gives up", (1, 2), False),
+        ("peer lost", "waits in vain", (1, 1), False),
+        ("gives up", "library reports", (1, 1), False),
+    ],
+)
+def test_giving_up_is_never_first_in_a_process_that_shows_what_leads_to_it(first, second, ranks, expected):
+    a, b = finding("a", first, 5, ranks[0]), finding("b", second, 2, ranks[1])
+    assert arrows._leads_to_giving_up(a, b, CLASSES) is expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (("end noticed", "cause"), ("peer lost", "symptom"), True),
+        (("end noticed", "cause"), ("program fails", "cause"), False),
+        (("end noticed", "fallback"), ("peer lost", "symptom"), False),
+        (("end noticed", "cause"), ("end noticed", "cause"), False),
+        (("end noticed", "fallback"), ("end noticed", "fallback"), False),
+        (("peer lost", "symptom"), ("end noticed", "fallback"), True),
+        (("peer lost", "symptom"), ("end noticed", "cause"), False),
+        (("program fails", "cause"), ("end noticed", "fallback"), False),
+        (("peer lost", "symptom"), ("peer lost", "symptom"), False),
+        (("peer lost", "symptom"), ("peer lost", "fallback"), False),
+    ],
+)
+def test_word_of_an_end_outranks_its_witnesses_only_if_the_process_was_struck(first, second, expected):
+    a, b = finding("a", first[0], 2, 1, role=first[1]), finding("b", second[0], 5, 2, role=second[1])
+    assert arrows._has_better_witness(a, b, CLASSES) is expected
+
+
+@pytest.mark.parametrize(("second", "expected"), [("ordered", True), ("program fails", False)])
+def test_order_that_ends_a_job_is_never_first(second, expected):
+    assert arrows._stalled_the_job(finding("a", "late", 5), finding("b", second, 2), CLASSES) is expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "failure_class", "expected"),
+    [
+        ("cause", "fallback", "program fails", True),
+        ("fallback", "fallback", "program fails", False),
+        ("cause", "cause", "program fails", False),
+        ("cause", "fallback", "ordered", False),
+    ],
+)
+def test_only_a_catch_all_of_one_process_is_outranked_by_a_rule(first, second, failure_class, expected):
+    a, b = finding("a", "late", 5, role=first), finding("b", failure_class, 2, role=second)
+    assert arrows._is_no_catch_all(a, b, CLASSES) is expected
 
 
 def test_catch_all_that_sees_one_process_end_outranks_no_rule():
