@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from handmade_records import make_record
+from msgspec.structs import replace
 from rule_texts import BOOK, packed_words
 
-from logdoctor.model import Culprit, Finding, Line, Role, Rule, Source, Symptom
+from logdoctor.model import Culprit, Finding, LifecycleSign, Line, Mechanism, Role, Rule, Source, Symptom
 from logdoctor.reasoning.causality import arrows
 from logdoctor.reasoning.causality.arrows import explain, may_cause, sort_key
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
@@ -212,3 +213,27 @@ def test_only_a_catch_all_of_one_process_is_outranked_by_a_rule(first, second, f
 def test_catch_all_that_sees_one_process_end_outranks_no_rule():
     known, open_end = finding("a", "peer lost", 5, 1), finding("b", "peer lost", 2, 2, role="fallback")
     assert explains(known, open_end) == "other process"
+
+
+# ── the tables ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("role", ["cause", "fallback"])
+@pytest.mark.parametrize("about_peers", [False, True])
+def test_catch_all_whose_last_words_are_about_others_gave_up(role, about_peers):
+    signs = (LifecycleSign("fails", tells=("about peers",)),) if about_peers else ()
+    classes = {}
+    for name in ("program fails", "process crashes"):
+        one = finding("a", name, 2, role=role)
+        one = replace(one, records=(replace(one.records[0], signs=signs),))
+        classes[name] = CLASSES.of(one).id == "gives up"
+    assert classes == {
+        "program fails": role == "fallback" and about_peers,
+        "process crashes": role == "fallback" or about_peers,
+    }
+
+
+def test_narrower_signature_is_so_over_several_steps_and_only_one_way():
+    classes = FailureClasses(Mechanism(BOOK.mechanism.classes, (), {"a": "b", "b": "c"}))
+    a, b, c = (finding(name, "late", 2) for name in "abc")
+    assert [classes.is_narrower(*pair) for pair in ((a, b), (a, c), (c, a), (a, a))] == [True, True, False, False]
