@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check setup fuzz bench replay simulate lab docs browser clean
+.PHONY: demo test lint check setup fuzz bench replay mutants simulate lab docs browser clean
 
 demo: $(VENV)/.base
 	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
@@ -33,6 +33,10 @@ BASE ?= HEAD
 CASES ?= corpus
 replay: $(VENV)/.ready
 	PYTHONPATH=$(CURDIR) $(BIN)/python tools/replay.py against $(BASE) $(CASES)
+
+# The functions of the reasoning that change no answer, into tools/without_effect.txt (by hand: minutes).
+mutants: $(VENV)/.ready
+	PYTHONPATH=$(CURDIR) $(BIN)/python tools/mutants.py effect $(CASES)
 
 # How often cause and culprit are right on 300 simulated jobs of 8 to 1,024 ranks (minutes).
 simulate: $(VENV)/.ready

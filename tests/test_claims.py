@@ -35,14 +35,14 @@ def record(order, rank=None, *, format="k", kind="k.x", time=None, host=None, si
     return Record(line, format, kind, "text", Source(rank, host=host, time=time), level, fields, order, signs=signs)
 
 
-def finding(*records, failure_class="own", culprit=Culprit(), unless=()):  # noqa: B008 - frozen
+def finding(*records, failure_class="own", culprit=Culprit()):  # noqa: B008 - frozen
     words = packed_words("t", "c", "r")
     rule = Rule(
         "a.b", "a.b", "stop", "cause", "strong", words, (Symptom("s", kind="k"),), {"any": ["s"]}, {}, failure_class
     )
     ranks = tuple(sorted({e.rank for e in records if e.rank is not None}))
     orders = [e.order for e in records]
-    return Finding(rule, records, {}, culprit, ranks, min(orders), max(orders), len(records), records[-1], 0, unless)
+    return Finding(rule, records, {}, culprit, ranks, min(orders), max(orders), len(records), records[-1])
 
 
 def outcome(name, found, *others, wanted="", seen=()):
@@ -82,8 +82,6 @@ WAITED = (LifecycleSign("waits"),)
         ("told", "", finding(record(0, format="generic")), (), "contradicted"),
         ("time", "1h", finding(record(0, time=2e9)), (record(1, time=2e9 + 60),), "confirmed"),
         ("time", "1h", finding(record(0, format="kernel", time=1e9)), (record(1, time=2e9),), "contradicted"),
-        ("none", "", finding(record(0)), (), "not-shown"),
-        ("none", "", finding(record(0), unless=(record(1),)), (), "contradicted"),
     ],
 )
 def test_claim_is_checked_against_the_lines(name, wanted, found, seen, expected):

@@ -38,7 +38,6 @@ COMPARED = {
 SEARCHED = {
     "identity/addresses.py": 3,
     "lifecycle/attempts.py": 1,
-    "lifecycle/last_words.py": 1,
     "lifecycle/machine_records.py": 1,
     "lifecycle/refutation.py": 2,
     "lifecycle/spans.py": 2,

@@ -28,7 +28,7 @@ def main() -> None:
     options = parser.parse_args()
     claims.DECISIVE = frozenset()  # a doubted answer is counted as an answer
     if options.every:
-        every = tuple(Claim(name, NEEDS_VALUE.get(name, "")) for name in CLAIMS if name != "version")
+        every = tuple(Claim(name, NEEDS_VALUE.get(name, "")) for name in CLAIMS)
         claims.claims_of = lambda case: {claim.name: claim for claim in (*every, *plain(case).values())}
     counts: Counter[tuple[str, str, bool]] = Counter()
     for _, with_rule, without_rule in diagnose_all(options.cases):

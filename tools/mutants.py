@@ -22,7 +22,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from multiprocessing import get_context
+from contextlib import ExitStack
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -122,11 +122,9 @@ class Changed:
 
     def __enter__(self) -> None:
         self.function.__code__ = self.code
-        forget()
 
     def __exit__(self, *_: object) -> None:
         self.function.__code__ = self.own
-        forget()
 
 
 def forget() -> None:
@@ -140,53 +138,53 @@ def forget() -> None:
 
 # ── functions without effect ────────────────────────────────────────────────────────────────────────────────────────
 
-CASES: list[tuple[replay.ReadCase, dict[str, Any]]] = []
-CALLED: dict[str, list[int]] = {}
-"""Numbers of the cases that call a function."""
-
 
 def list_without_effect(folders: Sequence[str]) -> list[str]:
-    by_code = {function.__code__: name for name, function in functions().items()}
-    for number, pickled in enumerate(replay.kept(folders)):
-        case = pickle.loads(pickled)
-        answers = {lang: case.answer([lang], shown=False) for lang in replay.LANGUAGES}
-        CASES.append((case, answers))
-        for name in _called(case, by_code):
-            CALLED.setdefault(name, []).append(number)
-    with get_context("fork").Pool(2) as pool:
-        without = pool.imap_unordered(_is_without_effect, sorted(functions()))
-        return sorted(name for name, silent in without if silent)
+    """Return the functions that change no answer, alone or together.
+
+    All of them are switched off in one case after the other. Those that change its answer are found by halves.
+    """
+    left = functions()
+    by_code = {function.__code__: name for name, function in left.items()}
+    cases = [pickle.loads(pickled) for pickled in replay.kept(folders)]
+    for case in sorted(cases, key=lambda case: len(case.records)):
+        case.answer(shown=False)  # what is compiled or read once is not asked of the functions again
+        answer, called = _answer_and_called(case, by_code)
+        for name in _with_effect(case, answer, [name for name in sorted(called) if name in left], left):
+            del left[name]
+    return sorted(left)
 
 
-def _called(case: replay.ReadCase, by_code: Mapping[CodeType, str]) -> set[str]:
+def _answer_and_called(case: replay.ReadCase, by_code: Mapping[CodeType, str]) -> tuple[dict[str, Any], set[str]]:
     called = set()
 
     def watch(frame: Any, event: str, _: Any) -> None:
         if event == "call" and frame.f_code in by_code:
             called.add(by_code[frame.f_code])
 
+    forget()
     sys.setprofile(watch)
-    case.answer(shown=False)
-    sys.setprofile(None)
-    return called
-
-
-def _is_without_effect(name: str) -> tuple[str, bool]:
-    function = functions()[name]
-    numbers = CALLED.get(name, [])
-    with Changed(function, neutral(function)):
-        same = all(_is_same(number, lang) for lang in replay.LANGUAGES for number in numbers)
-    return name, same
-
-
-def _is_same(number: int, lang: str) -> bool:
-    case, answers = CASES[number]
-    signal.signal(signal.SIGALRM, _give_up)
-    signal.alarm(TIMEOUT)
     try:
-        return case.answer([lang], shown=False) == answers[lang]
+        return case.answer(shown=False), called
     finally:
+        sys.setprofile(None)
+
+
+def _with_effect(
+    case: replay.ReadCase, answer: dict[str, Any], names: Sequence[str], by_name: Mapping[str, FunctionType]
+) -> list[str]:
+    with ExitStack() as stack:
+        for name in names:
+            stack.enter_context(Changed(by_name[name], neutral(by_name[name])))
+        forget()
+        signal.signal(signal.SIGALRM, _give_up)
+        signal.alarm(TIMEOUT)
+        is_same = case.answer(shown=False) == answer
         signal.alarm(0)
+    if is_same or len(names) < 2:
+        return [] if is_same else [*names]
+    half = len(names) // 2
+    return [name for part in (names[:half], names[half:]) for name in _with_effect(case, answer, part, by_name)]
 
 
 def _give_up(*_: object) -> None:
@@ -212,6 +210,8 @@ SWAPPED = {
     ast.Sub: ast.Add,
     ast.Mult: ast.Div,
 }
+TURNED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt}
+"""Orders turned round. Whether they hold for equal ones matters only beside a limit."""
 Mutant = tuple[str, FunctionType, CodeType]
 Change = Callable[[ast.AST], None]
 
@@ -248,7 +248,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
     """Yield what may be changed at a node, as told and as done."""
     if isinstance(node, ast.Compare):
         for i, op in enumerate(node.ops):
-            if swapped := SWAPPED.get(type(op)):
+            if swapped := (SWAPPED if _has_limit(node) else TURNED).get(type(op)) or SWAPPED.get(type(op)):
                 yield f"{ast.unparse(node)}: {swapped.__name__}", lambda n, i=i, s=swapped: n.ops.__setitem__(i, s())
     elif isinstance(node, ast.BoolOp):
         swapped = SWAPPED[type(node.op)]
@@ -267,6 +267,10 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
         other = not node.value if isinstance(node.value, bool) else node.value + 1
         yield f"{node.value} is {other}", lambda n: setattr(n, "value", other)
+
+
+def _has_limit(node: ast.Compare) -> bool:
+    return any(isinstance(s, ast.Constant) or getattr(s, "id", "").isupper() for s in (node.left, *node.comparators))
 
 
 def _leave_out(node: ast.BoolOp, number: int) -> None:
@@ -295,6 +299,7 @@ class AgainstMutants:
             return os.waitpid(child, 0)[1] != 0
         signal.alarm(LONGEST)
         with Changed(function, code):
+            forget()
             os._exit(bool(self._first_failed(items)))
 
     def _first_failed(self, items: Sequence[Any]) -> str:

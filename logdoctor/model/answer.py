@@ -158,8 +158,6 @@ class Finding(Struct, frozen=True):
     """The last matched record."""
     spans: tuple[Span, ...] = ()
     """Parts of the texts of ``records`` that their symptoms matched."""
-    against: tuple[Record, ...] = ()
-    """Records of the symptoms in ``unless``."""
     speakers: tuple[int, ...] = ()
     """Ranks whose own lines report the failure; a launcher's word of their end does not count."""
 

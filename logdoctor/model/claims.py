@@ -11,9 +11,6 @@ ClaimName = Literal[
     "uncaught",  # an exception ended its process
     "first",  # no other process failed before
     "others",  # another process failed before
-    "everyone",  # all ranks that speak show it
-    "some",  # some ranks show it, and not all
-    "alone",  # one rank shows it
     "waited",  # others waited for the culprit, who did not wait
     "call",  # the lines are of one group, operation and number
     "peer",  # the other side ended
@@ -21,8 +18,6 @@ ClaimName = Literal[
     "host",  # the failures of machines lie at one host
     "told",  # somebody tells it who can know
     "time",  # its lines are of the time of the job
-    "version",  # the version in the log is in a range
-    "none",  # no line speaks against it
 ]
 CLAIMS: tuple[ClaimName, ...] = get_args(ClaimName)
 

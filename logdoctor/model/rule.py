@@ -146,8 +146,6 @@ class Rule(Struct, frozen=True):
     because: tuple[Because, ...] = ()
     claims: tuple[Claim, ...] = ()
     """Claims that must be true beside those of its failure class."""
-    unless: tuple[str, ...] = ()
-    """Symptoms that speak against the rule."""
     references: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     near_misses: tuple[Example, ...] = ()

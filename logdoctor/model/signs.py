@@ -44,9 +44,7 @@ Tell = Literal[
     "about peers",  # an end that follows from the end of another process, for example a lost connection
     "about order",  # an end that may follow from an order to end
     "reason",  # why the job was ended; the text or the field ``reason`` says it
-    "once",  # a process or a job script prints it at most once for one place (``file``, ``line``)
     "report",  # the head of a batch system's report on a job
-    "reported",  # the line by which a batch system's report counts as printed
     "output",  # the output of the job stands below its report
 ]
 

@@ -21,7 +21,7 @@ from logdoctor.ruleset.words_reader import check_column, read_words
 
 KEYS = (
     "title cause action remedy references symptoms when because examples near_misses text "
-    "signature failure_class claims unless role strength evidence culprit outlived decision lint"
+    "signature failure_class claims role strength evidence culprit outlived decision lint"
 ).split()
 REQUIRED = "title cause remedy references symptoms examples near_misses".split()
 HEALTHY = "healthy"
@@ -52,8 +52,7 @@ def read_rule(document: Document, file: RuleFile, faults: Faults) -> Rule | None
     _check_lint(data.get("lint"), faults)
     symptoms = _symptoms(data.get("symptoms"), faults)
     names = _symptom_names(data.get("symptoms"))
-    unless = _unless(data.get("unless"), names, faults)
-    when = _when(data.get("when"), names, unless, faults)
+    when = _when(data.get("when"), names, faults)
     rule = Rule(
         id=file.id,
         signature=_signature(data, file, faults),
@@ -68,7 +67,6 @@ def read_rule(document: Document, file: RuleFile, faults: Faults) -> Rule | None
         culprit=_culprit(data.get("culprit"), faults),
         outlived=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults),
         claims=_claims(data.get("claims"), faults),
-        unless=unless,
         because=_because(data.get("because"), faults),
         references=_names(data.get("references"), ("references",), faults, required=True),
         examples=_examples(data.get("examples"), "examples", file.id, faults),
@@ -248,20 +246,12 @@ def _claims(value: Any, faults: Faults) -> tuple[Claim, ...]:
         return ()
 
 
-def _unless(value: Any, names: list[str], faults: Faults) -> tuple[str, ...]:
-    unless = _names(value, ("unless",), faults)
-    for name in unless:
-        if name not in names:
-            faults.add(("unless",), f"'{name}' is no symptom of this rule", "", f"the symptoms are {', '.join(names)}")
-    return unless
-
-
-def _when(value: Any, names: list[str], unless: tuple[str, ...], faults: Faults) -> dict[str, Any]:
+def _when(value: Any, names: list[str], faults: Faults) -> dict[str, Any]:
     if value is None:
-        return {"any": [name for name in names if name not in unless]}
+        return {"any": [*names]}
     if not isinstance(value, dict):
         faults.add(("when",), "'when' must be a mapping", "", f"some of {', '.join(WHEN_KEYS)}")
-        return {"any": [name for name in names if name not in unless]}
+        return {"any": [*names]}
     for key, part in value.items():
         _check_when(key, part, names, faults)
     if not {"any", "all", "sequence"} & set(value):

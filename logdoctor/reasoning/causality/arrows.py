@@ -78,7 +78,7 @@ def explain(a: Finding, b: Finding, classes: FailureClasses, state: JobState) ->
 def may_cause(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
     """Return by which law ``a`` can have brought about ``b``, if their order allows it."""
     same = state.places.same(a, b)
-    is_over = same != "no" and lives.is_over_before(a, b, state)
+    is_over = lives.is_over_before(a, b, state)
     if is_over and same == "yes":
         return None
     first, second = classes.of(a), classes.of(b)
@@ -97,7 +97,10 @@ def may_cause(a: Finding, b: Finding, classes: FailureClasses, state: JobState) 
 
 
 def _tells_more(a: Finding, b: Finding, classes: FailureClasses, _: JobState) -> Why | None:
-    """Return whether the signature or the rule of ``a`` says that it tells more than ``b``."""
+    """Return whether the signature or the rule of ``a`` says that it tells more than ``b``.
+
+    Cases: corpus/no-gpus-srun, corpus/root-refused-openmpi.
+    """
     if a.rule.signature == b.rule.signature or classes.of(a).id == classes.of(b).id == "ordered":
         return Why("same signature") if sort_key(a) < sort_key(b) else None
     if classes.is_narrower(a, b):
@@ -114,7 +117,10 @@ def _has_earlier_code(a: Finding, b: Finding, _classes: FailureClasses, _state: 
 
 
 def _fits_line_better(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
-    """Return whether ``a`` is the better reading of one line: by role, by mechanism, by the length of the match."""
+    """Return whether ``a`` is the better reading of one line: by role, by mechanism, by the length of the match.
+
+    Cases: corpus/no-gpu-lightning, corpus/lightning-nodes-vs-slurm-tasks.
+    """
     if _are_elsewhere(a, b):
         return None
     if a.rule.role != b.rule.role:
@@ -156,6 +162,7 @@ def _has_better_witness(a: Finding, b: Finding, classes: FailureClasses, _state:
     """Return whether a launcher's word of an end outranks what peers see.
 
     It does so only if the process surely did not choose its end.
+    Cases: corpus/killed-rank-torch-2.1.2, corpus/killed-store-host-pipeline.
     """
     first, second = classes.of(a), classes.of(b)
     if first.id == "end noticed" != second.id:

@@ -6,7 +6,6 @@ log does not show it. Failure classes have claims, and a rule may add its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -16,7 +15,6 @@ from logdoctor.model import Claim, ClaimName, Finding, Record, Tell
 from logdoctor.model.numbers import number
 from logdoctor.reasoning.causality import lives
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
-from logdoctor.reasoning.findings.conditions import version_in
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import End, end_of
 
@@ -98,9 +96,7 @@ def check_claims(case: Case) -> tuple[Checked, ...]:
 
 
 def claims_of(case: Case) -> dict[ClaimName, Claim]:
-    rule = case.finding.rule
-    own = (*rule.claims, *((Claim("none"),) if rule.unless else ()))
-    return {claim.name: claim for claim in (*case.classes.of(case.finding).claims, *own)}
+    return {claim.name: claim for claim in (*case.classes.of(case.finding).claims, *case.finding.rule.claims)}
 
 
 def _ended(case: Case, wanted: str) -> Outcome:
@@ -150,18 +146,6 @@ def _others(case: Case, _: str) -> Outcome:
     earlier = (f.records[0] for f in case.failures_elsewhere() if case.state.surely_after(case.proof, f.records[0]))
     record = next(earlier, None)
     return ("confirmed", record) if record else NOT_SHOWN
-
-
-def _quantity(holds: Callable[[int, int, int], bool | None]) -> Check:
-    """Return a check of how many ranks show the failure, of how many heard and expected ones."""
-
-    def check(case: Case, _: str) -> Outcome:
-        shown, heard = len(case.finding.ranks), len(case.state.places.ranks)
-        expected = case.state.places.expected or 0
-        answer = holds(shown, heard, expected) if shown and expected > 1 else None
-        return NOT_SHOWN if answer is None else ("confirmed" if answer else "contradicted", case.proof)
-
-    return check
 
 
 def _waited(case: Case, _: str) -> Outcome:
@@ -228,28 +212,12 @@ def _time(case: Case, wanted: str) -> Outcome:
     return "confirmed" if span[0] - limit <= time <= span[1] + limit else "contradicted", case.proof
 
 
-def _version(case: Case, wanted: str) -> Outcome:
-    product, ranges = re.match(r"(\w+)(.*)", wanted).groups()  # type: ignore[union-attr]
-    version = case.state.versions.first.get(product)
-    if version is None:
-        return NOT_SHOWN
-    return ("confirmed" if version_in(version, ranges) else "contradicted"), None
-
-
-def _none(case: Case, _: str) -> Outcome:
-    against = case.finding.against
-    return ("contradicted", against[0]) if against else NOT_SHOWN
-
-
 Check = Callable[[Case, str], Outcome]
 CHECKS: Mapping[ClaimName, Check] = {
     "ended": _ended,
     "uncaught": _uncaught,
     "first": _first,
     "others": _others,
-    "everyone": _quantity(lambda shown, heard, expected: shown >= expected or (False if heard >= expected else None)),
-    "some": _quantity(lambda shown, _, expected: shown < expected),
-    "alone": _quantity(lambda shown, *_: shown == 1),
     "waited": _waited,
     "call": _call,
     "peer": _peer,
@@ -257,6 +225,4 @@ CHECKS: Mapping[ClaimName, Check] = {
     "host": _same_place(lambda case, record: case.state.places.host_of(record)),
     "told": _told,
     "time": _time,
-    "version": _version,
-    "none": _none,
 }

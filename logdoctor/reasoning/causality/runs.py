@@ -65,8 +65,6 @@ class RunAnalysis(Struct, frozen=True):
     def states_cause(self) -> bool:
         """Return whether records of this run show why it failed."""
         own = [f for f in self.analysis.ranking.causes if self._is_own(f)]
-        if self.span.proved:  # another job for certain, so its end follows from no other run
-            return bool(own)
         early = (f for f in own if not is_late(f))
         return any(self.at_work or f.rule.role == "cause" for f in early)
 

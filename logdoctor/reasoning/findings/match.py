@@ -91,7 +91,6 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
         last=latest.order,
         count=sum(matches[name].count for name in counted),
         latest=latest,
-        against=tuple(matches[name].all()[0].record for name in rule.unless if name in matches),
         speakers=_speakers(rule, counted, state),
     )
 

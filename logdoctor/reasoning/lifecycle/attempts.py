@@ -14,8 +14,7 @@ A span becomes a **run** with a diagnosis of its own only if the evidence is str
 
 - a launcher restarts the workers, or finds a worker with the same local rank dead again, under another pid;
 - a launcher's last message, or an uncaught exception in a script without ranks, is followed by a launch, by a resume,
-  or by steps that count from the first one again, and then by several steps;
-- a final message appears twice (see `last_words`).
+  or by steps that count from the first one again, and then by several steps.
 
 Weaker signs may come from two ranks of one run, because ranks write into one file in any order. If one rank ends, the
 other ranks wait for it and make no more steps. Any other second run that fails before its first steps looks like
@@ -46,7 +45,7 @@ class Attempts:
 
     READS = (
         *("works", "busy", "starts", "starts again", "ends well", "fails", "is ended"),
-        *("tells once", "tells member", "tells resume", "tells report", "tells reported", "tells output"),
+        *("tells member", "tells resume", "tells report", "tells output"),
     )
 
     def __init__(self) -> None:
@@ -70,7 +69,7 @@ class Attempts:
         return track
 
     def _update_track(self, track: Track, record: Record) -> None:
-        track.prove(record)
+        track.read_report(record)
         if record.has("works", "process"):
             track.step(record)
         elif record.has("starts again"):

@@ -9,7 +9,6 @@ from msgspec import Struct, field
 
 from logdoctor.model import Record
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.lifecycle.last_words import LastWords
 
 Kind = Literal["attempt", "job"]
 Series = tuple[str, str]
@@ -35,7 +34,6 @@ class Span(Struct):
     - ``start``: the record that shows that the span begins
     - ``after_all``: the job before had ended for certain
     - ``fresh``: this is a new start for certain
-    - ``proved``: both jobs printed a final message
     """
 
     first: int
@@ -43,7 +41,6 @@ class Span(Struct):
     start: Record | None = None
     after_all: bool = False
     fresh: bool = False
-    proved: bool = False
     steps: int = 0
     died_again: bool = False
     """The workers were started again, as the launcher found another of the same local rank dead."""
@@ -56,7 +53,7 @@ class Span(Struct):
     @property
     def sure(self) -> bool:
         """Return whether the span is a run of its own."""
-        return self.restarted or self.proved or (self.after_all and self.fresh and self.steps >= GOING)
+        return self.restarted or (self.after_all and self.fresh and self.steps >= GOING)
 
 
 class Track(Struct):
@@ -80,7 +77,6 @@ class Track(Struct):
     """Record at which the last report of a batch system begins."""
     headers: list[tuple[int, int]] = field(default_factory=list)
     """First and last `Record.order` of each report that stands above the output of its job."""
-    words: LastWords = field(default_factory=LastWords)
 
     def runs(self) -> list[Span]:
         """Return the first span of each run."""
@@ -141,30 +137,12 @@ class Track(Struct):
             span.fresh = True
         self.begun = True
 
-    def prove(self, record: Record) -> None:
-        """Begin a span if a final message appears a second time."""
-        words = self.words
+    def read_report(self, record: Record) -> None:
+        """Note where a batch system's report on a job begins, and whether the output of the job stands below it."""
         if record.tells("report"):
             self.opened = record
         elif record.tells("output"):
             self._add_header(record)
-        if record.tells("once"):
-            words.add_place(record)
-            return
-        earlier = words.end_before_command() if record.has("starts", "program") else words.end_of_earlier_job(record)
-        words.note_end(record, over=may_end_a_run(record))
-        if earlier is None and left_the_main_script(record) and _names_no_rank(record):
-            earlier = words.end_of_earlier_script(record)
-        if earlier is None:
-            return
-        last = self.spans[-1]
-        first = record.order if record.tells("report") else earlier.order + 1
-        if last.first <= earlier.order and len(self.spans) < MAX_SPANS:
-            last = Span(first, "job", earlier)
-            self.spans.append(last)
-        elif last.first <= earlier.order:  # the last place is for the last job
-            last.first, last.start = first, earlier
-        last.proved = True
 
     def _add_header(self, record: Record) -> None:
         """Note a batch report above the output of its job.
