@@ -46,16 +46,15 @@ from logdoctor.model.claims import CLAIMS, Claim, ClaimName
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
+from logdoctor.model.inputs import Job, Stream
 from logdoctor.model.log import (
     Candidate,
     Following,
-    Job,
     Level,
     Line,
     Moment,
     Record,
     Source,
-    Stream,
     Value,
     without_impossible_rank,
 )
