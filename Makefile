@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check setup fuzz bench simulate lab docs browser clean
+.PHONY: demo test lint check setup fuzz bench replay simulate lab docs browser clean
 
 demo: $(VENV)/.base
 	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
@@ -27,6 +27,12 @@ fuzz: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/speed.py
+
+# The answers of this tree against those of the revision BASE, over all logs below CASES: the reasoning alone, in seconds.
+BASE ?= HEAD
+CASES ?= corpus
+replay: $(VENV)/.ready
+	PYTHONPATH=$(CURDIR) $(BIN)/python tools/replay.py against $(BASE) $(CASES)
 
 # How often cause and culprit are right on 300 simulated jobs of 8 to 1,024 ranks (minutes).
 simulate: $(VENV)/.ready

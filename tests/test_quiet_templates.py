@@ -46,7 +46,7 @@ def test_quiet_lines_are_skipped_and_the_error_below_is_parsed(knowledge):
     search = knowledge.matcher.match
     parsed: list[str] = []
     symptoms = load_index(knowledge.rules, knowledge.scanned)
-    parser = LineParser("job.log", search, 0, lambda text, ids: parsed.append(text) or symptoms.confirm(text, ids))
+    parser = LineParser("job.log", search, 0, lambda *line: parsed.append(line[0]) or symptoms.confirm(*line))
     lines = [b"[INFO] pass %d: status=ok, 0 jobs failed" % n for n in range(1, 1000)]
     lines.append(b"RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB")
     records = [

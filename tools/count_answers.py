@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from answers import LOGS, _case_of
+from replay import LOGS, find_cases
 
 from logdoctor.model import Diagnosis
 
@@ -36,8 +36,7 @@ KNOWLEDGE: list[Any] = []
 def main() -> None:
     listed = "--list" in sys.argv
     folders = [arg for arg in sys.argv[1:] if arg != "--list"]
-    cases = sorted({log.parent for folder in folders for log in Path(folder).rglob("*") if log.suffix in LOGS})
-    tops = sorted({_case_of(case, folders) for case in cases})
+    tops = [case for case, _ in find_cases(folders)]
     faults: Counter[str] = Counter()
     lengths, commands = [], Counter[str]()
     with ProcessPoolExecutor() as pool:

@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from answers import dump
+from replay import dump
 
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.loading import load

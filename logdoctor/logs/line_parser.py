@@ -32,6 +32,8 @@ MAX_LINE_LENGTH = 2000
 """Keep this many characters of a line as evidence."""
 MAX_RECORD_LINES = 40
 """Keep this many lines of a multi-line record as evidence."""
+MAX_IN_VAIN = 64
+"""Lines of a file that become records although no symptom takes their level. They tell times and places."""
 _MAX_CACHED_LINES = 2048
 """Size at which the caches of lines below a candidate drop the lines above it."""
 
@@ -45,8 +47,8 @@ class LineParser:
     - ``search`` returns the ids of the patterns that a text may hold, as the scan does.  Without ``search`` all ids of
       the candidate count for each piece of its line.
     - ``start`` is the `Record.order` to go on from; the attribute `order` is the last one used.
-    - ``confirm`` returns those of the symptoms that a text holds.  A line without a record pattern gives a record only
-      if one is confirmed.  None confirms all.
+    - ``confirm`` returns those of the symptoms that a text of a level holds.  A line without a record pattern gives a
+      record only if one is confirmed.  None confirms all.
     """
 
     def __init__(
@@ -54,14 +56,15 @@ class LineParser:
         file: str,
         search: Callable[[bytes], Sequence[int]] | None = None,
         start: int = 0,
-        confirm: Callable[[str, Sequence[int]], tuple[int, ...]] | None = None,
+        confirm: Callable[[str, Sequence[int], Level | None], tuple[int, ...]] | None = None,
     ) -> None:
         self.file, self.search, self.order = file, search, start
-        self._confirm = confirm or (lambda _, symptoms: tuple(symptoms))
+        self._confirm = confirm or (lambda _text, symptoms, _level: tuple(symptoms))
         self.file_source = source_from_filename(file)
         self.year = NO_YEAR
         self.tasks_are_ranks = True
         self._quiet = MuteShapes()
+        self._in_vain = 0
         self._consumed: dict[int, set[str]] = {}
         self._pieces: dict[int, list[Stripped]] = {}
 
@@ -130,10 +133,15 @@ class LineParser:
             record = self._parse_match(pattern, match, text, labels, symptoms, below) if match else None
             if record is not None:
                 return record
-        if not symptoms or not piece.text.strip() or not (symptoms := self._confirm(piece.text, symptoms)):
+        if not symptoms or not piece.text.strip():
             return None
         logger = self.build_source(piece.labels, with_time=True)
-        return self._build_event("text.line", piece.text, logger, below, level=logger.level, patterns=symptoms)
+        level, strictly = logger.level or "info", self._in_vain >= MAX_IN_VAIN
+        found = self._confirm(piece.text, symptoms, level if strictly else None)
+        if not found:
+            return None
+        self._in_vain += not strictly and not self._confirm(piece.text, found, level)
+        return self._build_event("text.line", piece.text, logger, below, level=level, patterns=found)
 
     def _parse_match(
         self,

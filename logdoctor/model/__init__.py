@@ -48,6 +48,7 @@ from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unu
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
 from logdoctor.model.inputs import Job, Stream
 from logdoctor.model.log import (
+    NO_SPAN,
     Candidate,
     Following,
     Level,
@@ -55,6 +56,7 @@ from logdoctor.model.log import (
     Moment,
     Record,
     Source,
+    Span,
     Value,
     without_impossible_rank,
 )
@@ -80,6 +82,7 @@ __all__ = [
     "CALM",
     "CLAIMS",
     "COMPARISON_SCHEMA",
+    "NO_SPAN",
     "SCHEMA",
     "WITH_CAUSE",
     "Action",
@@ -144,6 +147,7 @@ __all__ = [
     "Scope",
     "Side",
     "Source",
+    "Span",
     "Step",
     "StepWords",
     "Stream",

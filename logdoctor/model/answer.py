@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 from logdoctor.model.claims import ClaimName
 from logdoctor.model.coverage import Coverage
 from logdoctor.model.errors import Problem
-from logdoctor.model.log import Count, Line, Moment, Number, Rank, Record, Scalar, Value
+from logdoctor.model.log import NO_SPAN, Count, Line, Moment, Number, Rank, Record, Scalar, Span, Value
 from logdoctor.model.mechanism import Who
 from logdoctor.model.rule import Action, Do, Rule
 
@@ -146,12 +146,18 @@ class Finding(Struct, frozen=True):
     """Number of all matched records."""
     latest: Record
     """The last matched record."""
-    match_length: int = 0
-    """Number of characters that the symptom matched in the text of the decisive record."""
+    spans: tuple[Span, ...] = ()
+    """Parts of the texts of ``records`` that their symptoms matched."""
     against: tuple[Record, ...] = ()
     """Records of the symptoms in ``unless``."""
     speakers: tuple[int, ...] = ()
     """Ranks whose own lines report the failure; a launcher's word of their end does not count."""
+
+    @property
+    def match_length(self) -> int:
+        """Number of characters that the symptom matched in the text of the decisive record."""
+        start, end = self.spans[0] if self.spans else NO_SPAN
+        return end - start
 
 
 class Check(Struct, frozen=True):

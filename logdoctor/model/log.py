@@ -17,6 +17,9 @@ Scalar = str | int | float
 
 Value = Scalar | tuple[int, ...] | tuple[str, ...]
 """Value of a field of a record."""
+Span = tuple[int, int]
+"""Start and end of a part of a text."""
+NO_SPAN: Span = 0, 0
 MORE_THAN_RANKS = 1 << 22
 """No job has so many ranks."""
 

@@ -159,7 +159,7 @@ class Analysis:
     def diagnosis(self) -> Diagnosis:
         """Return the diagnosis of all that was read. It changes nothing, so it may be asked at any time."""
         observed, reader, pack, words = self.observed(), self.reader, self.reader.pack, self.words
-        coverage = replace(reader.coverage, not_judged=observed.machines.set_aside)
+        coverage = replace(reader.coverage, not_judged=observed.machines.tell_set_aside(words))
         missing = parts_not_read(coverage)
         diagnosis = observed.reasoner.conclude(
             reader.job.name,

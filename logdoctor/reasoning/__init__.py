@@ -18,6 +18,7 @@ from logdoctor.reasoning.detectors import detectors
 from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.findings import find
+from logdoctor.reasoning.findings.reason_line import proof_of
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
@@ -136,7 +137,7 @@ class Reasoner:
         left = self._without_findings(failures, analysis.findings)
         root = ranking.answer
         unexplained = [] if root else self._unexplained(left, listen, words.lang)
-        doubted = next((f.records[0].line for f in ranking.causes if not root), None)
+        doubted = next((proof_of(f).line for f in ranking.causes if not root), None)
         alarm = unexplained[0].line if unexplained else doubted
         facts = collect_facts(
             state,

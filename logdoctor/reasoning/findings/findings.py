@@ -77,6 +77,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     blaming = _blaming_matches(rule, matches)
     details = [*_nearest_details(rule, decisive, matches, state), *_details_before(rule, decisive, matches, state)]
     proofs = [decisive, *(group[0] for group in groups), *blaming]
+    told = (decisive, *_told(details, rule), *proofs[1:], *own)[:MAX_RECORDS]
     ranks = sorted({r for m in ordered if (r := state.places.rank_of(m.record)) is not None})
     latest = max((m.record for m in ordered), key=lambda e: e.order)
     values = _values([*proofs, *details], ranks, state)
@@ -95,7 +96,8 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
         values = _of_all(values, [decisive, *own], state)
     return Finding(
         rule=rule,
-        records=tuple(m.record for m in (decisive, *_told(details, rule), *proofs[1:], *own)[:MAX_RECORDS]),
+        records=tuple(m.record for m in told),
+        spans=tuple(m.span for m in told),
         values=values,
         culprit=culprit,
         ranks=tuple(ranks),
@@ -103,7 +105,6 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
         last=latest.order,
         count=sum(matches[name].count for name in counted),
         latest=latest,
-        match_length=decisive.length,
         against=tuple(matches[name].all()[0].record for name in rule.unless if name in matches),
         speakers=_speakers(rule, counted, state),
     )

@@ -6,9 +6,12 @@ an address, a signal or the text of an errno.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache
+
 from msgspec.structs import replace
 
-from logdoctor.model import Line, Record
+from logdoctor.model import Finding, Line, Record
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
@@ -44,7 +47,23 @@ _ADVICE = later(
 )
 _FRAME = later(r"\bFile \"[^\"]{1,500}\", line \d+|most recent call last|^\W*\d+[.:]? +(?:0x|\w+\(\))")
 """Lines that tell no reason.  Only a rule may choose them."""
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+MAX_SHAPES = 1024
 _PID = later(r"\bPID (\d{1,10})\b")
+
+
+def quoted(finding: Finding) -> Iterator[Record]:
+    """Yield the records of a finding, each with the line to quote as its line.
+
+    The search for that line is slow, so it is made for the records of findings that are told, one by one.
+    """
+    for record, (start, end) in zip(finding.records, finding.spans, strict=True):
+        yield with_reason_line(record, record.text[start:end]) if record.lines else record
+
+
+def proof_of(finding: Finding) -> Record:
+    """Return the decisive record, with the line to quote as its line."""
+    return next(quoted(finding))
 
 
 def with_reason_line(record: Record, matched: str) -> Record:
@@ -53,28 +72,41 @@ def with_reason_line(record: Record, matched: str) -> Record:
     ``matched`` is the text that the rule's expression matched, "" if it asked for the kind only. The format's choice
     then stands, unless it tells no reason.
     """
-    if not matched and _points(record.line) >= 0:
+    if not matched and _judge(record.line.text)[0] >= 0:
         return record
     found = _line_with(record, matched)
     lines = {line.number: line for line in (record.line, *record.lines)}
 
     def points(line: Line) -> int:
-        if line is not found and (_ADVICE.search(line.text) or _FRAME.search(line.text)):
+        of_text, tells_no_reason = _judge(line.text)
+        if line is not found and tells_no_reason:
             return -MATCHED
-        if (told := _PID.search(line.text)) and record.fields.get("pid", pid := number(told[1])) != pid:
+        told = _PID.search(line.text) if "PID " in line.text else None
+        if told and record.fields.get("pid", pid := number(told[1])) != pid:
             return -MATCHED  # it is of another process of the block
         own = MATCHED * (line is found) + CHOSEN * (line.number == record.line.number)
-        return own + _points(line)
+        return own + of_text
 
     if found is not None and _FRAME.search(found.text):
         return replace(record, line=found)
     best = max([found, *lines.values()] if found else lines.values(), key=points)
-    names_something = best is found or _points(best) > 0
+    names_something = best is found or _judge(best.text)[0] > 0
     return replace(record, line=best) if names_something and best is not record.line else record
 
 
-def _points(line: Line) -> int:
-    return sum(value for value, pattern in _POINTS if pattern.search(line.text))
+def _judge(text: str) -> tuple[int, bool]:
+    """Return the points of a line, and whether it is advice or a frame.
+
+    No expression asks for the value of a digit, and the ranks of a job print the same lines.
+    """
+    return _judge_shape(text.encode(errors="replace").translate(_ZEROS))
+
+
+@lru_cache(MAX_SHAPES)
+def _judge_shape(shape: bytes) -> tuple[int, bool]:
+    text = shape.decode()
+    points = sum(value for value, pattern in _POINTS if pattern.search(text))
+    return points, bool(_ADVICE.search(text) or _FRAME.search(text))
 
 
 def _line_with(record: Record, matched: str) -> Line | None:

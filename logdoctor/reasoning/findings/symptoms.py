@@ -9,16 +9,15 @@ import regex
 from msgspec import Struct, field
 
 from logdoctor.codes import explain
-from logdoctor.model import Record, Rule, Source, Symptom, Value, without_impossible_rank
+from logdoctor.model import NO_SPAN, Level, Record, Rule, Source, Span, Symptom, Value, without_impossible_rank
 from logdoctor.model.kinds import fits, is_glob
 from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.findings.reason_line import with_reason_line
 
 MAX_FIRST = 64
 MAX_LAST = 16
 MAX_SOURCES = 4096
-_Sort = tuple[str, str, str]
+_Sort = tuple[str, str, Level | None]
 """Kind, format and level of a record.  A symptom may test them without the text."""
 _FLAGS = regex.MULTILINE.value
 _CACHE_SIZE = 4096
@@ -34,8 +33,8 @@ class Match(Struct, frozen=True):
 
     record: Record
     captured: dict[str, Value]
-    length: int = 0
-    """Number of characters that the symptom's expression matched.  A longer match is more specific."""
+    span: Span = NO_SPAN
+    """Part of `Record.text` that the symptom's expression matched.  A longer match is more specific."""
 
 
 class Matches(Struct):
@@ -137,8 +136,8 @@ class _SymptomTest:
     def search(self, text: str) -> regex.Match[str] | None:
         return _search(self._text, text) if self._text is not None else None
 
-    def __call__(self, record: Record, hit: regex.Match[str] | None = None) -> tuple[dict[str, Value], str] | None:
-        """Return the captured groups and the matched text.
+    def __call__(self, record: Record, hit: regex.Match[str] | None = None) -> tuple[dict[str, Value], Span] | None:
+        """Return the captured groups and the matched part of the text.
 
         ``hit`` is the match of `search` in the record's text, if it is known.
         Return None if the record does not match.
@@ -149,7 +148,7 @@ class _SymptomTest:
                 missing.append(condition)
             elif not condition.matches(record.kind, fields[condition.name]):
                 return None
-        captured, matched = dict[str, Value](), ""
+        captured, span = dict[str, Value](), NO_SPAN
         if self._text is not None:
             hit = hit or _search(self._text, record.text)
             if hit is None:
@@ -157,12 +156,12 @@ class _SymptomTest:
             captured = without_impossible_rank(
                 {k: number_or_text(v) for k, v in hit.groupdict().items() if v is not None}
             )
-            matched = hit.group()
+            span = hit.span()
         for condition in missing:  # captured by the text, or a field of the source
             value = captured.get(condition.name, getattr(record.source, _OF_SOURCE.get(condition.name, ""), None))
             if not condition.matches(record.kind, value):
                 return None
-        return captured, matched
+        return captured, span
 
 
 class SymptomIndex:
@@ -187,9 +186,9 @@ class SymptomIndex:
         self._confirmed: tuple[str, dict[int, regex.Match[str]]] = "", {}
         """The last text that was confirmed, with its matches."""
 
-    def confirm(self, text: str, numbers: Sequence[int]) -> tuple[int, ...]:
-        """Return those of the symptoms that ``text`` shows if it is no record of a format."""
-        of_text = (n for n in numbers if _allows_kind(self.symptoms[n][1], "text.line", "text"))
+    def confirm(self, text: str, numbers: Sequence[int], level: Level | None) -> tuple[int, ...]:
+        """Return those of the symptoms that ``text`` shows if it is no record of a format.  None is any level."""
+        of_text = (n for n in numbers if _allows(self.symptoms[n][1], ("text.line", "text", level)))
         hits = {n: hit for n in of_text if (hit := self._test(n).search(text))}
         self._confirmed = text, hits
         return tuple(hits)
@@ -209,9 +208,7 @@ class SymptomIndex:
                 continue
             result = test(record, hits.get(number))
             if result is not None:
-                captured, text = result
-                quoted = with_reason_line(record, text) if record.lines else record
-                yield number, Match(quoted, captured, len(text))
+                yield number, Match(record, *result)
 
     def _test(self, number: int) -> _SymptomTest:
         """Return the test of a symptom. It is built at first use, because most are never used."""
@@ -228,7 +225,7 @@ class SymptomIndex:
 def _allows(symptom: Symptom, sort: _Sort) -> bool:
     """Return whether a symptom accepts this kind, format and level."""
     kind, log_format, level = sort
-    return _allows_kind(symptom, kind, log_format) and (not symptom.level or level in symptom.level)
+    return _allows_kind(symptom, kind, log_format) and (level is None or not symptom.level or level in symptom.level)
 
 
 def _allows_kind(symptom: Symptom, kind: str, log_format: str) -> bool:

@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from logdoctor.model import NotJudged, Record
+from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.coverage import MAX_NOT_JUDGED
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.identity.addresses import is_address, short_host
@@ -43,6 +45,8 @@ _DAEMONS = (
 
 
 _DIGITS = later(r"\d+")
+_Why = tuple[str, str]
+"""Reason against a record: its key in the words, and the host or number in the text."""
 
 
 class _Times(Struct):
@@ -60,7 +64,7 @@ class MachineRecords:
         self._held: list[Record] = []
         self._times: dict[str, _Times] = {}
         self._first_failure: float | None = None
-        self._set_aside: dict[tuple[str, str, str], NotJudged] = {}
+        self._set_aside: dict[tuple[str, str, _Why], NotJudged] = {}
 
     def hold(self, record: Record) -> bool:
         """Keep a record of a machine and return True. Return False for a record of the job."""
@@ -96,19 +100,22 @@ class MachineRecords:
             else:
                 yield record
 
-    def _note(self, record: Record, why: str) -> None:
-        what = "lines of the kernel" if record.format.startswith("kernel") else "lines of the machine"
+    def _note(self, record: Record, why: _Why) -> None:
+        what = "set-aside.kernel" if record.format.startswith("kernel") else "set-aside.machine"
         key, line = (record.line.file, what, why), record.line.number
         before = self._set_aside.get(key)
         if before is not None:
             first, last = min(before.first_line, line), max(before.last_line, line)
-            self._set_aside[key] = NotJudged(before.file, first, last, before.records + 1, what, why)
+            self._set_aside[key] = replace(before, first_line=first, last_line=last, records=before.records + 1)
         elif len(self._set_aside) < MAX_NOT_JUDGED:
-            self._set_aside[key] = NotJudged(record.line.file, line, line, 1, what, why)
+            self._set_aside[key] = NotJudged(record.line.file, line, line, 1, what, why[0])
 
-    @property
-    def set_aside(self) -> tuple[NotJudged, ...]:
-        return tuple(self._set_aside.values())
+    def tell_set_aside(self, words: Catalogue) -> tuple[NotJudged, ...]:
+        """Return the lines that were set aside, with the reasons as sentences."""
+        return tuple(
+            replace(lines, what=words(what), why=words(key, value=value))
+            for (_, what, (key, value)), lines in self._set_aside.items()
+        )
 
 
 def _is_of_machine(record: Record) -> bool:
@@ -136,18 +143,20 @@ class _Scope:
         zone = round(apart / ZONE_STEP) * ZONE_STEP
         return zone if abs(zone) <= LARGEST_ZONE and abs(apart - zone) <= ZONE_JITTER else 0.0
 
-    def reason_against(self, record: Record, zone: float) -> str:
-        """Return why the record is no evidence for the job, else ""."""
+    def reason_against(self, record: Record, zone: float) -> _Why | None:
+        """Return why the record is no evidence for the job, if it is none."""
         host = short_host(record.host or "")
         if self._hosts and host and not is_address(host) and host not in self._hosts and self._is_like_hosts(host):
-            return f"{host} is not a host of the job"
+            return "set-aside.host", host
         if record.time is None or not self._ranges:
-            return ""
+            return None
         seconds = min((_apart(record.time, first, last) for first, last in self._ranges), key=abs)
         near = self._before if seconds < 0 else self._behind
         if abs(seconds) <= near or abs(seconds + zone) <= near:
-            return ""
-        return f"more than {_round_down(abs(seconds))} {'before' if seconds < 0 else 'after'} the job"
+            return None
+        unit, seconds_each = ("day", DAY) if abs(seconds) >= DAY else ("hour", HOUR)
+        count = int(abs(seconds) // seconds_each)
+        return f"set-aside.{unit}.{'before' if seconds < 0 else 'after'}.{'1' if count == 1 else 'n'}", str(count)
 
     def _is_like_hosts(self, host: str) -> bool:
         """Report whether the name differs from that of a host of the job in digits only."""
@@ -175,9 +184,3 @@ def _apart(time: float, first: float, last: float) -> float:
         else:
             first, last = nearest_year(first, time), nearest_year(last, time)
     return min(time - first, 0.0) or max(time - last, 0.0)
-
-
-def _round_down(seconds: float) -> str:
-    unit, name = (DAY, "day") if seconds >= DAY else (HOUR, "hour")
-    count = seconds // unit
-    return f"{count:.0f} {name}{'s' if count != 1 else ''}"

@@ -16,7 +16,7 @@ from logdoctor.reasoning.causality.arrows import Why
 from logdoctor.reasoning.causality.claims import Checked
 from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.culprits import culprit_of
-from logdoctor.reasoning.findings.reason_line import with_whole_sentence
+from logdoctor.reasoning.findings.reason_line import proof_of, quoted, with_whole_sentence
 from logdoctor.reasoning.findings.slots import FindingValues
 from logdoctor.reasoning.findings.wording import fill_title, fill_words, mask_numbers
 from logdoctor.reasoning.job_state import JobState
@@ -81,7 +81,7 @@ def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, w
         rule_origin=rule.path,
         owner=owner,
         values=values,
-        checked=tuple(_check(c, state, words) for c in checks),
+        checked=tuple(_check(c, finding, state, words) for c in checks),
         victims=len(_victims(finding, explained).difference(culprit.ranks)),
     )
 
@@ -97,7 +97,7 @@ def _victims(finding: Finding, explained: Sequence[Finding]) -> set[int]:
 def _naming(culprit: Culprit, finding: Finding, explained: Sequence[Finding]) -> Iterator[Record]:
     """Yield the lines that name a host which the lines of the cause do not name."""
     if culprit.why == "other-side" and not finding.culprit.hosts:
-        yield from (follower.records[0] for follower in explained if follower.culprit.peers)
+        yield from (proof_of(follower) for follower in explained if follower.culprit.peers)
 
 
 def _measured_values(finding: Finding) -> tuple[tuple[str, Scalar], ...]:
@@ -105,7 +105,7 @@ def _measured_values(finding: Finding) -> tuple[tuple[str, Scalar], ...]:
     return tuple((name, value) for name, value in values if isinstance(value, str | int | float) and value != "")
 
 
-def _check(checked: Checked, state: JobState, words: Catalogue) -> Check:
+def _check(checked: Checked, finding: Finding, state: JobState, words: Catalogue) -> Check:
     """Return the outcome of a claim, in words where the line tells a signal, an exit code or an exception."""
     if checked.record is None:
         return Check(checked.claim.name, checked.holds)
@@ -113,12 +113,14 @@ def _check(checked: Checked, state: JobState, words: Catalogue) -> Check:
     told = {"signal": end.signal, "exception": end.exception, "code": end.code}
     how = next((name for name, value in told.items() if value not in (None, "")), "")
     why = words(f"claim.by.{how}", value=told[how]) if how and checked.claim.name in OF_ENDS else ""
-    return Check(checked.claim.name, checked.holds, (state.evidence(checked.record, why),))
+    pairs = zip(finding.records, quoted(finding), strict=True)
+    shown = next((line for record, line in pairs if record is checked.record), checked.record)
+    return Check(checked.claim.name, checked.holds, (state.evidence(shown, why),))
 
 
 def _evidence(finding: Finding, state: JobState, words: Catalogue, *, with_progress: bool) -> tuple[Evidence, ...]:
     """Return the lines of the symptoms and the last progress. The decisive line comes first."""
-    lines = {_position(e): e for e in _quote(_without_repeats(finding.records, state), state, words, MAX_EVIDENCE)}
+    lines = {_position(e): e for e in _quote(_without_repeats(quoted(finding), state), state, words, MAX_EVIDENCE)}
     progress = state.last_progress() if with_progress else None
     if progress:
         evidence = replace(progress.evidence, why=words("why.progress"))
@@ -179,7 +181,7 @@ def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple
             explained_by=e.by.rule.signature if e.by else None,
             ranks=e.finding.ranks,
             count=e.finding.count,
-            evidence=_quote(e.finding.records, state, words, MAX_SYMPTOM_EVIDENCE),
+            evidence=_quote(quoted(e.finding), state, words, MAX_SYMPTOM_EVIDENCE),
             refuted_by=_refutation(e, words),
             rule=e.finding.rule.id,
             law=e.why.law if e.why else "",
@@ -199,7 +201,7 @@ def build_harmless(findings: Iterable[Finding], state: JobState, words: Catalogu
             title=fill_title(f.rule.say(words.lang).title, FindingValues(f, words.lang, state)),
             ranks=f.ranks,
             count=f.count,
-            evidence=_quote(f.records, state, words, 1),
+            evidence=_quote(quoted(f), state, words, 1),
             rule=f.rule.id,
         )
         for f in sorted(rows.values(), key=lambda f: f.first)

@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.model import Finding, Moment, Part, RankRow, Record, Role, Rule
+from logdoctor.model import NO_SPAN, Finding, Moment, Part, RankRow, Record, Role, Rule, Span
 from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.findings.findings import MatchesByRule
+from logdoctor.reasoning.findings.reason_line import proof_of, with_reason_line
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.identity.places import Seat
 from logdoctor.reasoning.job_state import JobState
@@ -54,6 +55,12 @@ class Failure(Struct, frozen=True):
     record: Record
     signature: str = ""
     role: Role = "fallback"
+    span: Span = NO_SPAN
+    """Part of the text that the symptom matched."""
+
+    def quoted(self) -> Record:
+        """Return the record with the line to quote as its line."""
+        return with_reason_line(self.record, self.record.text[slice(*self.span)]) if self.record.lines else self.record
 
 
 class RankTable:
@@ -168,7 +175,7 @@ class _Answer:
         if not ranking.causes:
             return
         finding = ranking.causes[0]
-        record = finding.records[0]
+        record = proof_of(finding)
         self.ranks = _blamed(finding, seats)
         if record.format != "ledger":
             if state.places.rank_of(record) in (None, *self.ranks):
@@ -226,7 +233,7 @@ def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _An
         gpu=seat.gpu,
         bus_id=seat.bus_id,
         failure=failure.signature if failure else "",
-        first_failure=state.evidence(failure.record) if failure else None,
+        first_failure=state.evidence(failure.quoted()) if failure else None,
         waits_for=_collective(failure.record) if failure else "",
         never_started=answer.never_started if part == "culprit" else "",
         busy_with=answer.busy_with if part == "culprit" else "",
@@ -262,7 +269,7 @@ def _explained_failures(rules: Sequence[Rule], matches: MatchesByRule, ranking: 
     for number in sorted(n for n in matches if rules[n].id in alive):
         for match in (m for table in matches[number].values() for m in table.all()):
             if match.record.format != "ledger" and match.record.level != "info":
-                yield Failure(match.record, rules[number].signature, rules[number].role)
+                yield Failure(match.record, rules[number].signature, rules[number].role, match.span)
 
 
 def _sort_key(record: Record) -> tuple[bool, float, int]:

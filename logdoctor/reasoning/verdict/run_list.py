@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from logdoctor.model import Culprit, Record, Run
 from logdoctor.reasoning.causality.runs import RunAnalysis
+from logdoctor.reasoning.findings.reason_line import proof_of
 from logdoctor.reasoning.findings.slots import FindingValues
 from logdoctor.reasoning.findings.wording import fill_title
 from logdoctor.reasoning.job_state import JobState
@@ -28,7 +29,7 @@ def list_runs(
         cause, of_run = run.cause, run.analysis.state
         alarm = None if cause else _first_unexplained(run, failures, state)
         facts = collect_facts(of_run, cause, alarm.line if alarm else None, in_run=run.contains)
-        proof = cause.records[0] if cause else alarm
+        proof = proof_of(cause) if cause else alarm
         place = start or end
         listed.append(
             Run(

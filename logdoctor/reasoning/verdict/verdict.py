@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from logdoctor.model import Finding, Line, Record, Rule, Verdict
 from logdoctor.reasoning.findings.culprits import is_ordered
+from logdoctor.reasoning.findings.reason_line import proof_of
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.seen_end import find_good_end, is_alive
 
@@ -68,7 +69,7 @@ def collect_facts(
     """
     end = find_good_end(state, in_run)
     return Facts(
-        root=root.records[0].line if root else None,
+        root=proof_of(root).line if root else None,
         ended_from_outside=root is not None and _is_ended_from_outside(root.rule) and not hung,
         alarm=alarm,
         hung=hung,
