@@ -79,7 +79,7 @@ class LineParser:
         """Return the records of one line. A line of several joined records gives several."""
         if candidate.number in self._taken:
             return []
-        if self._repeats is None:
+        if self._repeats is None or candidate.number in self._consumed:
             return self._parse(candidate)[0]
         if record := self._repeats.repeat(self, candidate):
             return [record]

@@ -202,6 +202,8 @@ class Recipe(Struct, frozen=True):
     """The text of these parts."""
     varying: tuple[tuple[slice, bool | None], ...]
     """Runs of digits that differ, the lines joined, and whether they are zero in no or in all examples."""
+    addresses: tuple[tuple[int, int, bytes], ...]
+    """Addresses below the first line that are equal in all examples: line, place among its addresses, text."""
     offset: int
     line: Make
     kind: str
@@ -225,6 +227,9 @@ class Recipe(Struct, frozen=True):
         compared = _compared(lines)
         for raw, fixed, wanted in zip(compared, self.fixed, self.wanted, strict=True):
             if b"".join([raw[part] for part in fixed]) != wanted:
+                return None
+        for i, place, address in self.addresses:
+            if _HEX.findall(lines[i])[place] != address:
                 return None
         whole = b"".join(compared)
         for run, is_zero in self.varying:
@@ -303,6 +308,7 @@ def learn_recipe(examples: Sequence[Example], key: Key, parser: LineParser) -> R
         fixed=tuple(fixed),
         wanted=tuple(b"".join(raw[part] for part in parts) for raw, parts in zip(compared[0], fixed, strict=True)),
         varying=tuple(varying),
+        addresses=tuple(_same_addresses(examples)),
         offset=record.line.number - first.number,
         line=made["line"],
         kind=record.kind,
@@ -316,6 +322,13 @@ def learn_recipe(examples: Sequence[Example], key: Key, parser: LineParser) -> R
         file_source=None if any(e.file_source != first.file_source for e in examples) else first.file_source,
         symptoms=first.symptoms if record.kind == "text.line" else None,
     )
+
+
+def _same_addresses(examples: Sequence[Example]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield the addresses below the first line that all examples share."""
+    for i in range(1, len(examples[0].lines)):
+        of_examples = zip(*(_HEX.findall(e.lines[i]) for e in examples), strict=True)
+        yield from ((i, place, texts[0]) for place, texts in enumerate(of_examples) if len({*texts}) == 1)
 
 
 def _compared(lines: Sequence[bytes]) -> list[bytes]:
