@@ -25,8 +25,10 @@ check: $(VENV)/.ready
 fuzz: $(VENV)/.ready
 	LOGDOCTOR_FUZZ=nightly $(BIN)/pytest -n auto -m fuzz tests
 
+# Speed beside ripgrep (minutes). Fails if a ratio or the memory grew by more than a tenth since the last row.
 bench: $(VENV)/.ready
-	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/speed.py --gib --record
+	$(BIN)/python tools/compare_speed.py
 
 # How often cause and culprit are right on 300 simulated jobs of 8 to 1,024 ranks (minutes).
 simulate: $(VENV)/.ready
