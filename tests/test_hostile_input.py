@@ -227,9 +227,7 @@ def test_a_flood_takes_little_memory(knowledge):
 
 
 def test_five_thousand_different_failing_lines_are_diagnosed_in_time(knowledge):
-    log = "".join(
-        f"[rank{n % 8}]: RuntimeError: NCCL error {n} of peer 10.3.{n % 250}.{n % 7}\n" for n in range(5_000)
-    )
+    log = "".join(f"[rank{n % 8}]: RuntimeError: NCCL error {n} of peer 10.3.{n % 250}.{n % 7}\n" for n in range(5_000))
     diagnose_within(log, knowledge, 160)
 
 
