@@ -210,7 +210,7 @@ WORK: dict[Maker, int] = {
     _metrics: 60,
     _decoy: 60,
 }
-"""How often a block of each kind comes."""
+"""Weight of each kind of block."""
 
 
 def _work(r: random.Random, ranks: list[Rank], warnings: int) -> Iterator[Iterator[str]]:
