@@ -29,7 +29,7 @@ from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.packages import installed_rules
 from logdoctor.version import __version__
 
-FORMAT = 37
+FORMAT = 38
 """Increase it if the compiled data or the derivation of texts changes."""
 TABLE = "rules"
 _PREFIX = f"rules-{__version__}-{FORMAT}-"
