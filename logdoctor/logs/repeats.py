@@ -34,6 +34,7 @@ from msgspec import Struct, field
 from logdoctor.logs.times import parse_time
 from logdoctor.model import Candidate, Line, Record, Source
 from logdoctor.model.digests import blake2b
+from logdoctor.model.numbers import ZERO_DIGITS
 
 if TYPE_CHECKING:
     from logdoctor.logs.line_parser import LineParser
@@ -51,7 +52,6 @@ MAX_FORMS = 64
 MAX_BELOW = 120
 MAX_EXAMPLE_BYTES = 1 << 22
 """Bytes of all examples that are kept. Beyond that nothing new is learned."""
-_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _HEX = re.compile(rb"0x[0-9a-f]+")
 _RUN = re.compile(rb"(?<=0x)[0-9a-f]+|\d+")
 _NUMBERS = re.compile(r"(\d+)")
@@ -67,13 +67,13 @@ Make = Callable[[Sequence[str], "LineParser"], object]
 
 def shape_of(raw: bytes) -> bytes:
     """Return the line with zeros for its digits."""
-    shape = raw.translate(_ZEROS)
+    shape = raw.translate(ZERO_DIGITS)
     return _HEX.sub(_blank, shape) if b"0x" in shape else shape
 
 
 def shape_below(raw: bytes) -> bytes:
     """Return the shape of a line below the first, in which an address may have any length."""
-    return _short(raw.translate(_ZEROS))
+    return _short(raw.translate(ZERO_DIGITS))
 
 
 def _short(raw: bytes) -> bytes:
