@@ -25,8 +25,10 @@ check: $(VENV)/.ready
 fuzz: $(VENV)/.ready
 	LOGDOCTOR_FUZZ=nightly $(BIN)/pytest -n auto -m fuzz tests
 
+# Speed beside ripgrep (minutes). Fails if a ratio or the memory grew by more than a tenth since the last row.
 bench: $(VENV)/.ready
-	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/speed.py --gib --record
+	$(BIN)/python tools/compare_speed.py
 
 # The answers of this tree against those of the revision BASE, over all logs below CASES: the reasoning alone, in seconds.
 BASE ?= HEAD

@@ -19,7 +19,7 @@ def owners_by_atom() -> dict[Atom, list[str]]:
     symptoms = [f"{rule.id} ({symptom.name})" for rule in compiled.rules for symptom in rule.symptoms]
     names = [*(record.kind for record in record_patterns()), *symptoms]
     plan = compiled.plan
-    inner = {*plan.inner}
+    inner = plan.inner
     owned = enumerate(zip(plan.atoms, plan.owners, strict=True))
     return {atom: [names[i] for i in owners] for number, (atom, owners) in owned if number not in inner}
 

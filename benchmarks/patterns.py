@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import hyperscan
-from biglog import write_big_log
+from biglog import write_job
 from forms import owners_by_atom
 
 from logdoctor.inputs import open_streams
@@ -108,7 +108,7 @@ def _windows(log: Path | None, mib: int) -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         if log is None:
             log = Path(folder) / "big.log"
-            write_big_log(log, mib)
+            write_job(log, mib)
         with log.open("rb") as file:
             data = file.read(mib << 20)
     windows, start = [], 0

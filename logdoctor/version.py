@@ -1,3 +1,3 @@
 """The version, in the one place that packaging, caches and reports read."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

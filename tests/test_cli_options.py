@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
@@ -10,6 +11,8 @@ from command_line import call, program, terminal
 from failing_job import HEALTHY, LOG, UNKNOWN
 
 from logdoctor.cli import progress_bar
+from logdoctor.render import FORMATS, is_shared, languages
+from tools.man_pages import command_helps
 
 pytestmark = pytest.mark.usefixtures("clean_environment")
 
@@ -168,3 +171,28 @@ def test_slow_work_is_one_line_in_a_pipe(capsys, monkeypatch):
 def test_quick_work_says_nothing_in_a_pipe(log):
     done = program("-q", log)
     assert done.stderr == b""
+
+
+# ── help ──
+
+HELPS = {
+    page.path: {name.split()[1 if name.startswith("-f") else 0]: text for name, text in page.options}
+    for page in command_helps()
+}
+ARGUMENTS = {"logdoctor diff": 2, "logdoctor report": 1, "logdoctor rules lint": 0}
+
+
+@pytest.mark.parametrize("path", sorted(path for path, options in HELPS.items() if "--format" in options))
+def test_help_lists_the_formats_that_a_command_takes(path, log):
+    places = [log.parent] * ARGUMENTS.get(path, 1)
+    refused = call(*path.split()[1:], *places, "--format", "nosuch", code=2).stderr
+    taken = re.search(r"'nosuch' is none of ([\w, ]+)", " ".join(refused.replace("│", " ").split()))[1].split(", ")
+    text = HELPS[path]["--format"]
+    assert {*re.findall(r"\w+", text.partition(" writes ")[0])} - {"default", "or"} == {*taken}
+
+
+def test_help_lists_the_languages_and_the_formats_that_are_shared():
+    options = HELPS["logdoctor diagnose"]
+    assert f"{' or '.join(languages())} (default" in options["--lang"]
+    shared = options["--redact"].rpartition(": ")[2].rstrip(").").split(", ")
+    assert sorted(shared) == sorted(filter(is_shared, FORMATS))

@@ -84,6 +84,17 @@ def test_a_text_too_weak_for_the_scan_is_a_problem_too(tmp_path):
     assert "too weak" in diagnosis["problems"][0]["what"]
 
 
+def test_a_decision_without_words_is_a_problem_and_the_job_has_an_answer(tmp_path):
+    rule_file(tmp_path, "site.licence")
+    (tmp_path / "decisions.tsv").write_text("site.licence\t-\tfix-first\tmoon\n")
+    diagnosis = report("--rules", tmp_path, stdin="FATAL licence server hydra did not answer\n")
+    assert answer_of_report(diagnosis)[0] == "site.licence"
+    assert [problem["where"] for problem in diagnosis["problems"]] == [f"{tmp_path / 'decisions.tsv'}:1"]
+    lint = call("rules", "lint", "site.licence", "--rules", tmp_path, code=1)
+    assert "decisions.tsv:1: error: 'moon' is no thing that 'fix-first' can name" in lint.stderr
+    assert "one of checkpoint, code, command, " in lint.stderr
+
+
 def test_a_folder_without_a_rule_is_a_problem(tmp_path):
     assert report("--rules", tmp_path, stdin=LOG)["problems"][0]["where"] == str(tmp_path)
 

@@ -17,7 +17,7 @@ from typing import get_args
 
 import msgspec
 import pytest
-import yaml
+from corpus_cases import read_case
 from rule_texts import BOOK
 
 from logdoctor.model import Diagnosis, Do, Verdict, Who
@@ -91,13 +91,8 @@ each_golden_report = pytest.mark.parametrize(("case", "lang"), [param(case, lang
 
 
 @functools.cache
-def read(case: Path) -> dict:
-    return yaml.safe_load((case / "case.yaml").read_text("utf-8"))
-
-
-@functools.cache
 def diagnose_case(case: Path, lang: str = "en") -> Diagnosis:
-    return truth.diagnose_case(Path(case.name), read(case), lang)
+    return truth.diagnose_case(Path(case.name), read_case(case), lang)
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +102,7 @@ def _in_the_corpus(monkeypatch):
 
 @each_case
 def test_a_case_is_described_in_full(case):
-    about = read(case)
+    about = read_case(case)
     assert set(about) <= KEYS
     assert {about["label"], *about.get("also", [])} <= LABELS
     assert about["made"] in ("captured", "written")
@@ -117,7 +112,7 @@ def test_a_case_is_described_in_full(case):
 
 @each_case
 def test_diagnosis_of_a_case_agrees_with_its_label(case):
-    assert faults(read(case), diagnose_case(case)) == []
+    assert faults(read_case(case), diagnose_case(case)) == []
 
 
 @each_case
@@ -192,7 +187,7 @@ def test_no_two_experiments_make_the_same_case():
 
 
 def test_captured_cases_and_experiments_of_the_lab_belong_together():
-    captured = {c.name for c in CASES if read(c)["made"] == "captured"}
+    captured = {c.name for c in CASES if read_case(c)["made"] == "captured"}
     assert captured <= {e.case for e in EXPERIMENTS}
     assert {e.case for e in EXPERIMENTS if not e.expected_wrong} <= captured
 

@@ -29,9 +29,9 @@ from logdoctor.model import (
 from logdoctor.reasoning.verdict.decision import decide
 from logdoctor.reasoning.verdict.lasting_errors import CATALOGUES, LASTING_CODES, UNREACHED_CODES
 from logdoctor.render import render
-from logdoctor.render.catalogue import catalogue
+from logdoctor.render.catalogue import catalogue, languages
 from logdoctor.ruleset import rule_files, shipped_rules
-from logdoctor.ruleset.decisions import read_decisions
+from logdoctor.ruleset.decisions import THINGS, read_decisions
 from logdoctor.ruleset.tables import VERDICTS, read_signatures
 
 LOST = "net.peer-closed"
@@ -348,9 +348,28 @@ def test_setting_in_the_table_of_decisions_is_a_change_that_a_program_may_make()
     assert decision.changes == (Change("NCCL_NVLS_ENABLE", "", "0"),)
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_every_thing_to_change_or_repair_of_the_table_has_words(lang):
-    table = read_decisions(shipped_rules() / "decisions.tsv", [])
-    rows = [row for rows in table.values() for row in rows if row.what and "=" not in row.what]
-    keys = {"resubmit-with-changes": "change", "fix-first": "fix"}
-    assert [row.what for row in rows if f"head.{keys[row.do]}.{row.what}" not in catalogue(lang).table] == []
+@pytest.mark.parametrize("lang", languages())
+@pytest.mark.parametrize(("do", "key"), [("resubmit-with-changes", "head.change."), ("fix-first", "head.fix.")])
+def test_things_of_the_table_are_those_that_have_words(do, key, lang):
+    words = {name.removeprefix(key) for name in catalogue(lang).table if name.startswith(key)}
+    assert {*THINGS[do]} == words - {"setting"}
+
+
+@pytest.mark.parametrize(
+    ("row", "known"),
+    [
+        ("resubmit-with-changes\tmoon", "arguments, batch, "),
+        ("fix-first\tmoon", "checkpoint, code, "),
+        ("fix-first\tmemory", "checkpoint, code, "),
+        ("fix-first\tMOON=1", "checkpoint, code, "),
+        ("requeue\tmemory", "take the fourth column out"),
+    ],
+)
+def test_thing_without_words_is_a_fault_that_names_the_known_ones(row, known, tmp_path):
+    (tmp_path / "decisions.tsv").write_text(f"# head\nnet.dns\t-\t{row}\n")
+    errors: list[RuleError] = []
+    assert read_decisions(tmp_path / "decisions.tsv", errors) == {}
+    (error,) = errors
+    assert error.where == f"{tmp_path / 'decisions.tsv'}:2"
+    assert row.partition("\t")[2] in str(error)
+    assert known in error.help

@@ -185,3 +185,21 @@ def test_the_site_is_built_and_a_broken_link_is_an_error(tmp_path):
     assert subprocess.run(build, check=False).returncode == 0
     (tmp_path / "pages" / "index.md").write_text("# One\n\n[two](nowhere.md)\n", "utf-8")
     assert subprocess.run(build, check=False).returncode != 0
+
+
+SELECTION = re.compile(r"pytest(?P<files>(?: tests/\w+\.py)*) -k (?P<words>[\w-]+)")
+EXAMPLES = {"NAME": "markdown", "PROGRAM": "slurm", "CASE": "lightning-resume-straggler"}
+"""A value for each placeholder of the documented commands."""
+
+
+def test_every_documented_selection_of_tests_selects_one():
+    selections = {
+        (m["files"].strip(), m["words"]) for page in WRITTEN for m in SELECTION.finditer(page.read_text("utf-8"))
+    }
+    files = sorted({file for file, _ in selections if file})
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider", *files]
+    collected = subprocess.run(collect, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert len(selections) >= 5
+    for file, words in selections:
+        wanted = EXAMPLES.get(words, words).lower()
+        assert any(name.startswith(file) and wanted in name.lower() for name in collected), (file, words)

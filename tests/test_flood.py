@@ -30,13 +30,6 @@ def test_finished_save_is_no_end_that_shows_all_steps_again(tmp_path, knowledge)
     assert found["progress.step"] < 200
 
 
-def test_repeated_end_of_a_process_shows_steps_again_a_few_times_only(tmp_path, knowledge):
-    finished = "worker 1: finished, {n} tokens, 0 errors\n"
-    found = kinds("".join(STEP.format(n=n) * 40 + finished.format(n=n) for n in range(200)), tmp_path, knowledge)
-    assert found["progress.finished"] == 200
-    assert found["progress.step"] < 33 * 33
-
-
 def test_line_whose_level_no_symptom_takes_gives_few_records(tmp_path, knowledge):
     line = "[rank22]: 2031-02-03 04:05:06 INFO health check ok, last heartbeat {n} ms ago, no timeout\n"
     found = kinds("".join(line.format(n=n) for n in range(1000)), tmp_path, knowledge)

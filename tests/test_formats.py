@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import io
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -11,7 +13,8 @@ from typing import Any
 import pytest
 from format_probe import formats, read
 
-from logdoctor.logs import record_patterns
+from logdoctor import logs
+from logdoctor.logs import kinds, record_patterns
 from logdoctor.logs.format_files import RECORD_KEYS, Sample, load_formats
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.logs.multiline.lines_below import read_next, read_until, read_while
@@ -124,6 +127,25 @@ def test_percent_sign_before_a_count_is_no_part(load):
     assert found.record_patterns[0].pattern == "done %{3}"
 
 
+def test_kind_that_only_a_reader_gives_may_have_signs(load):
+    found = load(GOOD.replace("signs:\n", "kinds: [prog.passed]\nsigns:\n  prog.passed: works\n"))
+    assert found.other_kinds == ("prog.passed",)
+    assert found.lifecycle_signs["prog.passed"] == (LifecycleSign("works"),)
+
+
+def test_every_kind_that_code_gives_is_known_to_the_lint_of_rules():
+    programs = "|".join({kind.partition(".")[0] for kind in kinds()})
+    texts = {
+        node.value
+        for path in Path(logs.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    given = {text for text in texts if re.fullmatch(rf"(?:{programs})\.[a-z]\w*", text)}
+    assert {"kubernetes.passed", "generic.complaint", "crash.frames", "text.line"} <= given
+    assert given - kinds() == set()
+
+
 @pytest.mark.parametrize(
     ("good", "bad", "line", "what"),
     [
@@ -141,6 +163,8 @@ def test_percent_sign_before_a_count_is_no_part(load):
         ("fails, tells peer", "{mark: fails, late: 2}", 5, "'late' must be true"),
         ("fails, tells peer", "7", 5, "'7' is no part of a sign"),
         ("  prog.error: fails", "  prog.none: fails", 5, "no record of this file is of the kind 'prog.none'"),
+        ("signs:", "kinds: [prog.error]\nsigns:", 4, "a record of this file is of the kind 'prog.error'"),
+        ("signs:", "kinds: passed\nsigns:", 4, "'passed' is no kind"),
         ("kind: prog.error", "kind: Prog", 7, "'Prog' is no kind"),
         ("- kind: prog.error\n", "-\n", 8, "'kind' is missing"),
         ("level: error", "level: bad", 8, "'bad' is no level"),

@@ -211,11 +211,11 @@ def test_failing_line_of_20_megabytes_is_diagnosed_in_time(knowledge):
 
 @pytest.mark.parametrize("line", [OOM, TIMEOUT.format(rank=0), "RuntimeError: NCCL error: unhandled system error"])
 def test_a_flood_of_one_failing_line_takes_little_time(line, knowledge):
-    assert diagnose_within(f"{line}\n" * 100_000, knowledge, 240).verdict not in CALM
+    assert diagnose_within(f"{line}\n" * 30_000, knowledge, 100).verdict not in CALM
 
 
 def test_a_flood_takes_little_memory(knowledge):
-    log = f"{OOM}\n" * 10_000
+    log = f"{OOM}\n" * 7_000
     tracemalloc.start()
     diagnose_log(log[: len(OOM) * 100], knowledge)
     tracemalloc.reset_peak()
@@ -226,11 +226,9 @@ def test_a_flood_takes_little_memory(knowledge):
     assert peak < 16 << 20
 
 
-def test_twenty_thousand_different_failing_lines_are_diagnosed_in_time(knowledge):
-    log = "".join(
-        f"[rank{n % 8}]: RuntimeError: NCCL error {n} of peer 10.3.{n % 250}.{n % 7}\n" for n in range(20_000)
-    )
-    diagnose_within(log, knowledge, 240)
+def test_five_thousand_different_failing_lines_are_diagnosed_in_time(knowledge):
+    log = "".join(f"[rank{n % 8}]: RuntimeError: NCCL error {n} of peer 10.3.{n % 250}.{n % 7}\n" for n in range(5_000))
+    diagnose_within(log, knowledge, 160)
 
 
 def test_endless_traceback_is_diagnosed_in_time(knowledge):
@@ -241,7 +239,7 @@ def test_endless_traceback_is_diagnosed_in_time(knowledge):
 
 
 def test_many_cut_tracebacks_are_diagnosed_in_time(knowledge):
-    diagnose_within("Traceback (most recent call last):\n" * 50_000 + LOG, knowledge, 100)
+    diagnose_within("Traceback (most recent call last):\n" * 20_000 + LOG, knowledge, 40)
 
 
 def test_unfinished_mpi_help_frame_does_not_hide_the_failure(knowledge):
@@ -250,7 +248,7 @@ def test_unfinished_mpi_help_frame_does_not_hide_the_failure(knowledge):
 
 
 def test_many_unfinished_mpi_help_frames_are_diagnosed_in_time(knowledge):
-    diagnose_within(("-" * 74 + "\nMPI_ABORT was invoked on rank 3\n") * 8_000, knowledge, 160)
+    diagnose_within(("-" * 74 + "\nMPI_ABORT was invoked on rank 3\n") * 2_000, knowledge, 40)
 
 
 PREFIXES = [
@@ -314,9 +312,9 @@ REPEATS = [
 
 
 @pytest.mark.parametrize("repeat", REPEATS)
-@pytest.mark.parametrize("end", ["", OOM, " failed: Connection reset by peer"])
-def test_repetition_of_16_kilobytes_is_matched_fast(repeat, end, knowledge):
-    diagnose_within(repeat * (16384 // len(repeat)) + end + "\n", knowledge, 40)
+def test_repetition_of_16_kilobytes_is_matched_fast(repeat, knowledge):
+    lines = [repeat * (16384 // len(repeat)) + end for end in ("", OOM, " failed: Connection reset by peer")]
+    diagnose_within("\n".join(lines) + "\n", knowledge, 40)
 
 
 @pytest.mark.parametrize("rank", ["4294967294", "99999999"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,11 +17,18 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from tutorial import follow
 
 from logdoctor.codes import names as catalogues
 
 ROOT = Path(__file__).resolve().parent.parent
-VERSIONS = ("3.10", "3.13")
+sys.path.append(str(ROOT / "benchmarks"))
+from install import disk_bytes  # noqa: E402 - a folder of scripts
+
+RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
+VERSIONS = sorted({"3.10", RUNNING, "3.13"})
+OUTSIDE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+"""The environment without what points to the checkout."""
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +54,7 @@ def _works(python: str | None) -> str | None:
 @pytest.mark.xdist_group("wheel")
 def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
+    assert not any(name.startswith("logdoctor/formats/") for name in names)  # they are compiled
     rules = {p.relative_to(ROOT / "rules").as_posix() for p in (ROOT / "rules").rglob("*.yaml")}
     assert {f"logdoctor/_rules/{r}" for r in rules} <= names
     beside = ("signatures.tsv", "failure_classes.tsv", "mechanism.tsv", "rule.schema.json")
@@ -92,25 +102,93 @@ def test_extra_learn_brings_pandas_and_scikit_learn(wheel):
     assert all(markers[name].evaluate({"extra": "learn"}) for name in ("pandas", "scikit-learn"))
 
 
-@pytest.mark.skipif(not os.environ.get("CI"), reason="installs from the package index; CI does it")
-@pytest.mark.xdist_group("wheel")
-@pytest.mark.parametrize("version", VERSIONS)
-def test_an_installed_wheel_diagnoses_a_shipped_case(wheel, version, tmp_path):
-    python = interpreter(version)
+@pytest.fixture(scope="session")
+def installed(request, wheel, tmp_path_factory) -> Path:
+    """Return the programs of an environment outside of the checkout with nothing but the wheel and what it needs."""
+    python = interpreter(request.param)
     if python is None:
-        pytest.skip(f"no Python {version} on this machine")
-    subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True, timeout=120)
-    binaries = tmp_path / "venv" / "bin"
-    install = [binaries / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel]
-    subprocess.run(install, check=True, timeout=600)
-    case = ROOT / "corpus" / "lightning-resume-straggler" / "train.log"
-    environment = {**os.environ, "LOGDOCTOR_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [binaries / "logdoctor", "diagnose", "-q", case],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=120,
+        pytest.skip(f"no Python {request.param} on this machine")
+    if request.param != RUNNING and not os.environ.get("CI"):
+        pytest.skip("CI installs for other Pythons too")
+    venv = tmp_path_factory.mktemp("venv")
+    subprocess.run([python, "-m", "venv", venv], check=True, timeout=120)
+    pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, wheel], check=True, timeout=600, env=OUTSIDE)
+    return venv / "bin"
+
+
+@pytest.fixture
+def run(installed, tmp_path, monkeypatch):
+    """Return a function that runs a line of a shell in an empty folder with the installed programs."""
+    monkeypatch.chdir(tmp_path)
+    path = f"{installed}{os.pathsep}{os.environ['PATH']}"
+    environment = {**OUTSIDE, "PATH": path, "LOGDOCTOR_CACHE": str(installed.parent / "cache"), "LC_ALL": "C.UTF-8"}
+
+    def run(line: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-o", "pipefail", "-c", line],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            env=environment,
+        )
+
+    return run
+
+
+def files_of_readme() -> None:
+    """Lay the logs that README's commands name into the current folder."""
+    corpus = ROOT / "corpus"
+    shutil.copytree(corpus / "xdit-socket-abort", "job-folder")
+    for place in ("BAD", "archive/a"):
+        shutil.copytree(corpus / "lightning-resume-straggler", place)
+    for place in ("GOOD", "archive/b"):
+        shutil.copytree(corpus / "finetune-trainer", place)
+    for name in ("crash.log", "slurm-4711.out", "slurm-4711.err"):
+        shutil.copy(corpus / "lightning-resume-straggler" / "train.log", name)
+
+
+only_running = pytest.mark.parametrize("installed", [RUNNING], indirect=True)
+
+
+@only_running
+@pytest.mark.xdist_group("wheel")
+def test_commands_of_readme_answer_where_only_the_wheel_is_installed(run):
+    files_of_readme()
+    commands = re.findall(
+        r"^    ((?:cat .* \| )?logdoctor\b.*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
     )
-    assert "collective.straggler" in done.stdout
+    assert len(commands) >= 11
+    for command in commands:
+        done = run(command)
+        assert (done.returncode, "Not read" in done.stdout) == (0, False), (command, done.stdout, done.stderr)
+        assert done.stdout + done.stderr, command
+
+
+@pytest.mark.parametrize("installed", VERSIONS, indirect=True)
+@pytest.mark.xdist_group("wheel")
+def test_demo_and_python_example_work_where_only_the_wheel_is_installed(run):
+    files_of_readme()
+    assert "collective.straggler" in run("logdoctor diagnose BAD").stdout
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    Path("example.py").write_text(example)
+    assert run("python example.py").stdout.startswith("failed\nnet.socket-connect ")
+
+
+@only_running
+@pytest.mark.xdist_group("wheel")
+def test_own_rules_work_where_only_the_wheel_is_installed(run):
+    def call(arguments: str) -> str:
+        done = run(f"logdoctor {arguments}")
+        return done.stdout + done.stderr
+
+    assert follow("rules.md", call) == 7
+    assert json.loads(run("logdoctor --json --rules my-rules job.log").stdout)["problems"] == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="older Pythons need packages that newer ones have built in")
+@only_running
+@pytest.mark.xdist_group("wheel")
+def test_a_plain_install_takes_at_most_50_megabytes(installed):
+    assert sum(disk_bytes(installed / "python").values()) <= 50e6

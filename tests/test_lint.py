@@ -142,6 +142,12 @@ def test_because_without_an_example_of_both_is_unproven(tmp_path):
     assert ("unproven-because", "site.hydra") not in issues(tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["crash.frames", "kubernetes.passed", "generic.complaint", "text.line"])
+def test_kind_without_a_record_pattern_is_known(kind, tmp_path):
+    rule_file(tmp_path, "site.licence", LICENCE, (GONE, GONE.replace("{text", f"{{kind: {kind}, text")))
+    assert [issue for issue in lint([tmp_path]).issues if "no line is of the kind" in issue.what] == []
+
+
 def test_a_fallback_whose_lines_are_always_taken_is_unreachable(tmp_path):
     rule_file(tmp_path, "site.licence")
     rule_file(tmp_path, "site.net", LICENCE, ("action", "role: fallback\naction"))

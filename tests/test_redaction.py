@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from command_line import call
+from corpus_cases import healthy_cases
 from effort import within
 from msgspec.structs import replace
 from planted_secrets import planted
@@ -111,10 +112,9 @@ def test_healthy_logs_and_messages_hold_no_secret():
     texts = [
         line for file in sorted(ROOT.glob("tests/messages/*.tsv")) for line in file.read_text("utf-8").splitlines()
     ]
-    for case in sorted(ROOT.glob("corpus/*/case.yaml")):
-        if yaml.safe_load(case.read_text("utf-8"))["label"] == "healthy":
-            logs = (file for file in sorted(case.parent.iterdir()) if file.suffix in {".log", ".txt", ".out"})
-            texts += (line for file in logs for line in file.read_text("utf-8", "replace").splitlines())
+    for case in healthy_cases():
+        logs = (file for file in sorted(case.iterdir()) if file.suffix in {".log", ".txt", ".out"})
+        texts += (line for file in logs for line in file.read_text("utf-8", "replace").splitlines())
     assert len(texts) > 5000
     assert [text for text in texts_of(*texts) if "<redacted:" in text] == []
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rule_texts import LICENCE, rule_file
+from rule_texts import BOOK, LICENCE, rule_file
 
 from logdoctor.authoring.lint import lint
 from logdoctor.model import StepWords
+from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.loading import Ruleset, read
 
 SIGNATURE = "action: retry"
@@ -20,6 +21,12 @@ def write(folder: Path, name: str, *changes: tuple[str, str]) -> None:
 
 def rules(book: Ruleset) -> list[tuple[str, str]]:
     return [(rule.id, rule.signature) for rule in book.rules]
+
+
+def test_folders_on_top_of_rules_that_were_read_have_no_more_faults(tmp_path):
+    """An installed logdoctor reads own rules on top of the compiled ones."""
+    write(tmp_path, "site/licence/rule", (SIGNATURE, f"{SIGNATURE}\nbecause: [{{of: cuda.oom, reason: it is so}}]"))
+    assert read([shipped_rules(), tmp_path], BOOK.rules).faults == ()
 
 
 def test_folder_says_the_signature_of_its_rule_and_of_its_variants(tmp_path):

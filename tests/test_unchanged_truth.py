@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-import yaml
+from corpus_cases import read_case
 from msgspec.structs import replace
 
 from logdoctor import diagnose
@@ -140,18 +140,13 @@ CASES = [p.parent for p in sorted(CORPUS.glob("*/case.yaml")) if is_sampled(p.pa
 def answer_and_evidence(data: str | bytes, case: Path, knowledge) -> tuple[str, object, int]:
     """Return the answer, its culprit, and the number of the quoted line."""
     stream = io.BytesIO(data if isinstance(data, bytes) else data.encode())
-    diagnosis = diagnose(stream, name=case.name, knowledge=knowledge, hung=bool(case_facts(case).get("hung")))
+    diagnosis = diagnose(stream, name=case.name, knowledge=knowledge, hung=bool(read_case(case).get("hung")))
     cause = diagnosis.causes[0] if diagnosis.causes else None
     return (
         first_signature(diagnosis),
         cause and _without_lead(cause.culprit),
         cause.evidence[0].line.number if cause else 0,
     )
-
-
-@functools.cache
-def case_facts(case: Path) -> dict:
-    return yaml.safe_load((case / "case.yaml").read_text("utf-8"))
 
 
 @functools.cache
@@ -200,7 +195,7 @@ def test_text_around_a_log_changes_no_answer(plain, change, knowledge):
 
 
 def test_the_sample_holds_failed_and_healthy_jobs_of_many_kinds():
-    labels = {case_facts(case)["label"] for case in CASES}
+    labels = {read_case(case)["label"] for case in CASES}
     assert "healthy" in labels
     assert len(labels) > 10
 

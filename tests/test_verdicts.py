@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-import yaml
+from corpus_cases import healthy_cases
 from failing_job import diagnose_log
 
 from logdoctor import diagnose
@@ -19,11 +19,7 @@ from logdoctor.reasoning.verdict.verdict import Facts, verdict_of
 
 CORPUS = Path(__file__).resolve().parent.parent / "corpus"
 LOGS = sorted(CORPUS.glob("*/**/*.log"))
-HEALTHY = [
-    case.parent
-    for case in sorted(CORPUS.glob("*/case.yaml"))
-    if yaml.safe_load(case.read_text("utf-8"))["label"] == "healthy"
-]
+HEALTHY = healthy_cases()
 HEAD_LINES, LEAST_LINES = 10, 20
 SHARES = (0.1, 0.5, 0.9)
 REFUTED_LATER = {

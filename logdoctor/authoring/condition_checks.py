@@ -6,24 +6,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
-from logdoctor.logs import record_patterns
+from logdoctor.logs import kinds
 from logdoctor.model import Rule, Symptom
 from logdoctor.model.kinds import fits
 from logdoctor.ruleset.reader import NAME_LISTS
 
-OTHER_KINDS = ("text.line", "generic.complaint", "kubernetes.passed")
-"""Kinds without a record pattern of their own."""
 DERIVED = "ledger."
 """Prefix of the kinds of records that reasoning derives from others."""
 
 
 def check_conditions(source: RuleSource) -> Iterator[LintIssue]:
     """Find conditions that never hold, and symptoms that are impossible or unused."""
-    kinds = {r.kind for r in record_patterns()} | {*OTHER_KINDS}
+    known = kinds()
     used = _symptoms_in_conditions(source.rule)
     for symptom in source.rule.symptoms:
         part = ("symptoms", symptom.name)
-        if not _possible(symptom, kinds):
+        if not _possible(symptom, known):
             what = f"no line is of the kind '{symptom.kind or symptom.format}'"
             cure = "logdoctor events FILE shows the kinds of a log's lines"
             yield source.issue("unreachable", (*part, "kind"), what, "", cure)
@@ -34,10 +32,10 @@ def check_conditions(source: RuleSource) -> Iterator[LintIssue]:
         yield source.issue("unreachable", ("when",), f"'when' cannot hold: {what}")
 
 
-def _possible(symptom: Symptom, kinds: set[str]) -> bool:
+def _possible(symptom: Symptom, known: set[str]) -> bool:
     if (symptom.kind or "").startswith(DERIVED):
         return True
-    fitting = [k for k in kinds if fits(k, symptom.kind or "*")]
+    fitting = [k for k in known if fits(k, symptom.kind or "*")]
     return any(fits(k.partition(".")[0], symptom.format or "*") for k in fitting)
 
 

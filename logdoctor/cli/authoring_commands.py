@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from logdoctor.cli.choices import one_of
 from logdoctor.cli.config_options import used_settings
 from logdoctor.cli.diagnose_command import Rules
 from logdoctor.cli.errors import print_problems, report_errors
 from logdoctor.cli.progress_bar import spinner
 from logdoctor.cli.rule_folders import all_folders
+from logdoctor.cli.words import require
 
 if TYPE_CHECKING:
     from logdoctor.authoring.drafting import Draft
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings too.")]
 Texts = Annotated[bool, typer.Option("--texts", help="Print the notes on the language of texts too.")]
-LintFormat = Annotated[str, typer.Option("--format", "-f", help="text or json.")]
+LINT_FORMATS, GAPS_FORMATS = ("text", "json"), ("table", "json", "csv")
+LintFormat = Annotated[str, typer.Option("--format", "-f", help=f"{one_of(LINT_FORMATS)}.")]
 
 
 def lint(
@@ -42,8 +45,7 @@ def lint(
     """
     from logdoctor.authoring.lint import lint as lint_rules
 
-    if format not in ("text", "json"):
-        raise typer.BadParameter(f"'{format}' is neither text nor json", param_hint="--format")
+    require(format, LINT_FORMATS, "--format")
     result = lint_rules(all_folders(rules), names or [])
     issues = result.issues
     if names and not result.count:
@@ -85,7 +87,7 @@ def gaps(
         typer.Argument(help="Logs, each one job as for diagnose; of a folder with folders in it each child is a job."),
     ],
     rules: Rules = None,
-    format: Annotated[str, typer.Option("--format", "-f", help="table, json or csv.")] = "table",
+    format: Annotated[str, typer.Option("--format", "-f", help=f"{one_of(GAPS_FORMATS)}.")] = "table",
     top: Annotated[int | None, typer.Option("--top", min=1, help="Only so many templates.")] = None,
 ) -> None:
     """List the failure lines that no rule explains, by template, with counts: the worklist for rule authors.
@@ -99,8 +101,7 @@ def gaps(
     from logdoctor.authoring.gaps import count_gaps, find_gaps
     from logdoctor.pipeline.knowledge import gather
 
-    if format not in ("table", "json", "csv"):
-        raise typer.BadParameter(f"'{format}' is none of table, json, csv", param_hint="--format")
+    require(format, GAPS_FORMATS, "--format")
     with spinner() as show:
         knowledge = gather(all_folders(rules))
         worklist = find_gaps(paths, knowledge, show)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from logdoctor.cli.choices import LANGUAGES, format_names, one_of
 from logdoctor.cli.diagnosing import diagnose as run_diagnose
 from logdoctor.cli.diagnosing import format_of
 from logdoctor.cli.output import COLORS, language_of
@@ -45,7 +46,9 @@ Rules = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", "-f", help="text (default), json, markdown, jira, html or sarif.", callback=_check_format),
+    typer.Option(
+        "--format", "-f", help=f"{one_of(format_names('render', 'formats'), 'text')}.", callback=_check_format
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.", dir_okay=False)]
@@ -53,7 +56,7 @@ Lang = Annotated[
     str | None,
     typer.Option(
         "--lang",
-        help="Language of the report: en or zh (default: by the locale).",
+        help=f"Language of the report: {one_of(LANGUAGES)} (default: by the locale).",
         envvar="LOGDOCTOR_LANG",
         callback=_check_lang,
     ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from logdoctor.cli.choices import one_of
 from logdoctor.cli.errors import report_errors
 from logdoctor.cli.time_options import read_time
 from logdoctor.cli.words import require
@@ -26,7 +27,8 @@ Most = Annotated[int, typer.Option("--most", min=1, help="So many rows.")]
 Sql = Annotated[
     str | None, typer.Option("--sql", help="A question of your own; the tables are jobs, causes and rank_table.")
 ]
-Format = Annotated[str, typer.Option("--format", "-f", help="table, csv or jsonl.")]
+FORMATS = ("table", "csv", "jsonl")
+Format = Annotated[str, typer.Option("--format", "-f", help=f"{one_of(FORMATS)}.")]
 
 
 def history(
@@ -48,7 +50,7 @@ def history(
     from logdoctor.scan.history import GROUP_BY, FailureQuery, count_failures, run_sql
 
     require(by, GROUP_BY, "--by")
-    require(format, ("table", "csv", "jsonl"), "--format")
+    require(format, FORMATS, "--format")
     question = FailureQuery(by, cause, host, user, read_time(since, "--since"), read_time(until, "--until"), most)
     with report_errors():
         answer = run_sql(folders, sql) if sql is not None else count_failures(folders, question)

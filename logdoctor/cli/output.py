@@ -13,7 +13,6 @@ from logdoctor.cli.errors import refuse_output, wrong_usage
 if TYPE_CHECKING:
     from logdoctor.model import Diagnosis
 
-LANGUAGES = ("en", "zh")
 COLORS = ("auto", "always", "never")
 WIDTH_OF_PIPE, WIDEST = 80, 120
 
@@ -130,6 +129,7 @@ def write_key(key: Mapping[str, Sequence[str]], file: Path | None) -> None:
 
 def language_of(choice: str | None) -> str:
     """Return the language of the option, of ``$LOGDOCTOR_LANG``, or of the locale."""
+    from logdoctor.cli.choices import LANGUAGES
     from logdoctor.cli.words import require
 
     language = choice or os.environ.get("LOGDOCTOR_LANG") or _language_of_locale()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from logdoctor.cli.choices import format_names, one_of
 from logdoctor.cli.diagnose_command import Lang, Rules
 from logdoctor.cli.errors import print_problems, report_errors
 from logdoctor.cli.fleet_command import NewSince, page_request, write_report
@@ -37,7 +38,8 @@ Out = Annotated[
     ),
 ]
 Format = Annotated[
-    str, typer.Option("--format", "-f", help="table, lines, csv or jsonl; parquet writes into --out only.")
+    str,
+    typer.Option("--format", "-f", help=f"{one_of(format_names('scan', 'outputs'))}; parquet writes into --out only."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="A line a job: its name and the columns of 'logdoctor -q'.")]
 Workers = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Processes (default: one a core).")]

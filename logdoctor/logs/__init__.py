@@ -15,12 +15,18 @@ if TYPE_CHECKING:
     from logdoctor.logs.record_pattern import LifecycleSigns, Prefix, RecordPattern
     from logdoctor.model import Record
 
-__all__ = ["lifecycle_signs", "parse_text", "prefixes", "record_patterns", "stamp"]
+__all__ = ["kinds", "lifecycle_signs", "parse_text", "prefixes", "record_patterns", "stamp"]
 
 
 def record_patterns() -> tuple[RecordPattern, ...]:
     """Return the record patterns of all formats."""
     return read_format_table().record_patterns
+
+
+def kinds() -> set[str]:
+    """Return all kinds of records that logs give: those of the formats, and that of a line which only a rule knows."""
+    table = read_format_table()
+    return {*(record.kind for record in table.record_patterns), *table.other_kinds, "text.line"}
 
 
 def prefixes() -> tuple[Prefix, ...]:

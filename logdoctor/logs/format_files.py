@@ -5,6 +5,7 @@ A file ``formats/<family>/<program>.yaml`` holds:
 - ``about``: the program, its versions, the sources of the facts, the kinds of records and their fields
 - ``parts``: named pieces of patterns.  ``%{name}`` stands for a piece in a pattern.  All files know the parts of
   ``formats/parts.yaml``.  ``%{module.NAME}`` is a constant that a reader in `logs.multiline` uses too
+- ``kinds``: kinds that no record has, because only a reader or the end of the log gives them
 - ``signs``: lifecycle signs of kinds.  ``MARK of SUBJECT, told by REPORTER, by AUTHOR, late, last, tells THING``
   with all parts optional, or a mapping with the names of `LifecycleSign`, or a list of these
 - ``records``: see `RecordPattern`; ``match`` is the pattern, and a list of texts is joined; ``before`` names kinds or
@@ -42,7 +43,7 @@ FOLDER = Path(__file__).parent.parent / "formats"
 SHARED_PARTS = "parts"
 """Name of the file with the parts for all files."""
 
-KEYS = ("about", "parts", "signs", "records", "prefixes", "samples")
+KEYS = ("about", "parts", "kinds", "signs", "records", "prefixes", "samples")
 RECORD_KEYS: Mapping[str, type] = {
     "kind": str,
     "match": str,
@@ -102,6 +103,7 @@ class FormatFile(Struct, frozen=True):
     about: str
     record_patterns: tuple[RecordPattern, ...] = ()
     befores: tuple[Before, ...] = ()
+    other_kinds: tuple[str, ...] = ()
     lifecycle_signs: LifecycleSigns = {}
     prefixes: tuple[Prefix, ...] = ()
     samples: tuple[Sample, ...] = ()
@@ -160,6 +162,8 @@ def _read_file(
     parts = _Parts(shared, faults, check=check)
     parts.add(data.get("parts"))
     records, befores = _records(data, parts)
+    kinds = {record.kind for record in records}
+    other_kinds = _other_kinds(data.get("kinds", []), kinds, faults)
     prefixes = tuple(p for place, entry in _entries(data, "prefixes", faults) if (p := _prefix(entry, place, parts)))
     found = FormatFile(
         path.stem,
@@ -167,7 +171,8 @@ def _read_file(
         str(data.get("about")),
         records,
         befores,
-        _signs(data.get("signs"), {record.kind for record in records}, faults),
+        other_kinds,
+        _signs(data.get("signs"), {*kinds, *other_kinds}, faults),
         prefixes,
         tuple(s for place, entry in _entries(data, "samples", faults) if (s := _sample(entry, place, faults))),
     )
@@ -373,6 +378,17 @@ def _prefix(entry: Mapping[str, Any], place: Place, parts: _Parts) -> Prefix | N
         return None
     pattern = values.pop("match")
     return Prefix(pattern=pattern, **{**values, "unless": tuple(values.get("unless", ()))})
+
+
+def _other_kinds(value: Any, kinds: set[str], faults: Faults) -> tuple[str, ...]:
+    """Return the kinds that no record of the file has."""
+    named = value if isinstance(value, list) else [value]
+    for index, kind in enumerate(named):
+        if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+            faults.add(("kinds", index), f"'{kind}' is no kind", "", "a kind is FORMAT.WORD: ucx.connection")
+        elif kind in kinds:
+            faults.add(("kinds", index), f"a record of this file is of the kind '{kind}'", "", "take it out")
+    return tuple(map(str, named))
 
 
 def _signs(value: Any, kinds: set[str], faults: Faults) -> LifecycleSigns:

@@ -18,15 +18,16 @@ from logdoctor.pack.cached_files import Stamp
 from logdoctor.version import __version__
 
 TABLE = "formats"
-CACHE_VERSION = 3
+CACHE_VERSION = 4
 """Increase this number when the layout of the cache changes."""
 _SOURCES = (Path(__file__).parent, Path(__file__).parent.parent / "formats")
 
 
 class FormatTable(Struct, frozen=True):
-    """Record patterns in the order in which they are tried, lifecycle signs and prefixes in that of the file names."""
+    """Record patterns in the order in which they are tried, the rest in that of the file names."""
 
     record_patterns: tuple[RecordPattern, ...]
+    other_kinds: tuple[str, ...]
     lifecycle_signs: LifecycleSigns
     prefixes: tuple[Prefix, ...]
 
@@ -46,6 +47,7 @@ def compile_format_table() -> FormatTable:
     formats = load_formats()
     return FormatTable(
         in_order([file.records for file in formats]),
+        tuple(kind for file in formats for kind in file.other_kinds),
         {kind: signs for file in formats for kind, signs in file.lifecycle_signs.items()},
         tuple(prefix for file in formats for prefix in file.prefixes),
     )

@@ -15,6 +15,7 @@ from logdoctor.logs.about import add_subject
 from logdoctor.logs.prefix_stripping import Labels, Stripped
 from logdoctor.logs.quiet_templates import MuteShapes
 from logdoctor.logs.record_pattern import MAX_MULTILINE_LINES, Message, Multiline, RecordPattern
+from logdoctor.logs.repeats import Example, Lines, Repeats
 from logdoctor.logs.source_from_filename import source_from_filename
 from logdoctor.logs.source_match import match_source
 from logdoctor.logs.split_joined import decode_line, split_line
@@ -57,22 +58,54 @@ class LineParser:
         search: Callable[[bytes], Sequence[int]] | None = None,
         start: int = 0,
         confirm: Callable[[str, Sequence[int], Level | None], tuple[int, ...]] | None = None,
+        repeats: Repeats | None = None,
     ) -> None:
         self.file, self.search, self.order = file, search, start
         self._confirm = confirm or (lambda _text, symptoms, _level: tuple(symptoms))
+        self._repeats = repeats
         self.file_source = source_from_filename(file)
         self.year = NO_YEAR
         self.tasks_are_ranks = True
         self._quiet = MuteShapes()
         self._in_vain = 0
+        self._stamp = ""
+        """Time stamp of the last source that was built with its time."""
+        self._taken: dict[int, None] = {}
+        """Numbers of the lines that belong to a record as a whole."""
         self._consumed: dict[int, set[str]] = {}
         self._pieces: dict[int, list[Stripped]] = {}
 
     def parse(self, candidate: Candidate) -> list[Record]:
         """Return the records of one line. A line of several joined records gives several."""
-        if self._quiet.is_quiet(candidate.raw):
+        if candidate.number in self._taken:
             return []
+        if self._repeats is None or candidate.number in self._consumed:
+            return self._parse(candidate)[0]
+        if record := self._repeats.repeat(self, candidate):
+            return [record]
+        tasks_are_ranks = self.tasks_are_ranks
+        records, example = self._parse(candidate)
+        if example is not None and self.tasks_are_ranks == tasks_are_ranks:
+            self._repeats.learn(self, candidate, example)
+        return records
+
+    def parse_example(self, lines: Lines, like: Example, patterns: tuple[int, ...]) -> Example | None:
+        """Parse other lines of the shape of an example the long way, as if they stood in its place.
+
+        Return None if they give no record, or several, or change what is known of the file.
+        """
+        parser = LineParser(like.record.line.file, self.search, 0, self._confirm)
+        parser.year, parser.tasks_are_ranks, parser._in_vain = like.year, self.tasks_are_ranks, self._in_vain
+        candidate = Candidate(lines[0], like.number, patterns, lambda: iter(lines[1:]))
+        example = parser._parse(candidate)[1]
+        return example if parser.tasks_are_ranks == self.tasks_are_ranks else None
+
+    def _parse(self, candidate: Candidate) -> tuple[list[Record], Example | None]:
+        """Parse a line the long way. Return it as an example too, if it is one record and nothing else."""
+        if self._quiet.is_quiet(candidate.raw):
+            return [], None
         self._drop_cache_above(candidate.number)
+        year, example = self.year, None
         pieces = split_line(decode_line(candidate.raw))
         records, quiet = list[Record](), True
         for at, piece in enumerate(pieces):
@@ -84,10 +117,12 @@ class LineParser:
             record = self._parse_piece(piece, ids, symptoms, below)
             if record is not None:
                 records += [record, *self._parse_quotation(record, below.quoted_line, candidate)]
+                if len(pieces) == 1 and not (piece.decoded or below.quoted_line or below.took_parts):
+                    example = below.as_example(record, symptoms, year, self._stamp)
             quiet = quiet and not below.was_read and record is None
         if quiet:
             self._quiet.count(candidate.raw)
-        return records
+        return records, example
 
     def _parse_quotation(self, record: Record, quotation: str, candidate: Candidate) -> list[Record]:
         """Parse the line of another program that ``record`` quotes. Keep its records if they may show symptoms."""
@@ -136,12 +171,21 @@ class LineParser:
         if not symptoms or not piece.text.strip():
             return None
         logger = self.build_source(piece.labels, with_time=True)
-        level, strictly = logger.level or "info", self._in_vain >= MAX_IN_VAIN
-        found = self._confirm(piece.text, symptoms, level if strictly else None)
-        if not found:
+        level = logger.level or "info"
+        if not (symptoms := self.confirm(piece.text, symptoms, level)):
             return None
-        self._in_vain += not strictly and not self._confirm(piece.text, found, level)
-        return self._build_event("text.line", piece.text, logger, below, level=level, patterns=found)
+        return self._build_event("text.line", piece.text, logger, below, level=level, patterns=symptoms)
+
+    def confirm(self, text: str, symptoms: tuple[int, ...], level: Level) -> tuple[int, ...]:
+        """Return those of the symptoms that a line of no format shows.
+
+        A few lines count although no symptom takes their level, see `MAX_IN_VAIN`.
+        """
+        if self._in_vain >= MAX_IN_VAIN:
+            return self._confirm(text, symptoms, level)
+        found = self._confirm(text, symptoms, None)
+        self._in_vain += bool(found) and not self._confirm(text, found, level)
+        return found
 
     def _parse_match(
         self,
@@ -164,7 +208,8 @@ class LineParser:
             if result is None:
                 return None
             multiline, below.quoted_line = result, result.quoted_line
-            symptoms = self._find_symptoms(multiline, message, symptoms)
+            if self.search is not None and multiline.text != message:
+                symptoms, below.was_searched = self.find_symptoms(multiline.text), True
         return self._build_event(
             multiline.kind or pattern.kind,
             multiline.text,
@@ -177,12 +222,10 @@ class LineParser:
             note=pattern.note,
         )
 
-    def _find_symptoms(self, multiline: Multiline, head: str, symptoms: tuple[int, ...]) -> tuple[int, ...]:
-        """Search the message of ``block``, unless it is the ``head`` line alone."""
-        if self.search is None or multiline.text == head:
-            return symptoms
+    def find_symptoms(self, text: str) -> tuple[int, ...]:
+        """Return the symptoms that the text of a record of several lines may show."""
         count = len(record_patterns())
-        return tuple(sorted({i - count for i in self.search(multiline.text.encode()) if i >= count}))
+        return tuple(sorted({i - count for i in self.search(text.encode()) if i >= count})) if self.search else ()
 
     def _build_event(
         self,
@@ -224,9 +267,15 @@ class LineParser:
         logger = prefix_stripping.build_source(
             labels, self.file_source, year=self.year, tasks_are_ranks=self.tasks_are_ranks
         )
-        if logger.time is not None and self.year == NO_YEAR:
-            self.year = year_of(logger.time) or NO_YEAR
+        if with_time:
+            self._stamp = stamp if isinstance(stamp := labels.get("time"), str) else ""
+            self.note_year(logger.time)
         return logger
+
+    def note_year(self, time: float | None) -> None:
+        """Take the year of the file from the first time that has one."""
+        if time is not None and self.year == NO_YEAR:
+            self.year = year_of(time) or NO_YEAR
 
     def _check_tasks(self, labels: Labels) -> None:
         """Stop reading task numbers as ranks if a line contradicts.
@@ -252,11 +301,19 @@ class LineParser:
         """Mark a piece as part of a record already parsed."""
         self._consumed.setdefault(number, set()).add(piece.printed)
 
+    def take_lines(self, numbers: Iterable[int]) -> None:
+        """Mark whole lines as part of a record already parsed."""
+        self._taken.update(dict.fromkeys(numbers))
+
+    def is_whole_line(self, number: int) -> bool:
+        """Return whether a line below a candidate is one piece."""
+        return len(self._pieces.get(number, ())) == 1
+
     def _is_consumed(self, number: int, piece: Stripped) -> bool:
         return number in self._consumed and piece.printed in self._consumed[number]
 
     def _drop_cache_above(self, number: int) -> None:
-        for cached in (self._pieces, self._consumed):
+        for cached in (self._pieces, self._consumed, self._taken):
             if len(cached) > _MAX_CACHED_LINES:
                 for old in [n for n in cached if n < number]:
                     del cached[old]
@@ -274,6 +331,13 @@ class _LinesBelow:
         """Skip at most this many lines of other sources in a row."""
         self.quoted_line = ""
         """See `Multiline.quoted_line`."""
+        self.was_searched = False
+        """True if the patterns were searched in the text of all lines."""
+        self.took_parts = False
+        """True if the record holds a part of a line."""
+        self._looked_at: list[bytes] = []
+        self._ended = False
+        self._taken: list[int] = []
         self.lines: list[tuple[int, str]] = []
         """Number and text of the lines of the record, at most `MAX_RECORD_LINES`."""
 
@@ -304,7 +368,25 @@ class _LinesBelow:
         first = self.candidate.number
         yield from ((first, piece) for piece in self._rest)
         for number, raw in enumerate(self.candidate.following(), first + 1):
+            if number - first > len(self._looked_at):
+                self._looked_at.append(raw)
             yield from ((number, piece) for piece in self._parser.read_pieces(number, raw))
+        self._ended = True
+
+    def as_example(self, record: Record, symptoms: tuple[int, ...], year: int, stamp: str) -> Example:
+        first = self.candidate.number
+        return Example(
+            lines=(self.candidate.raw, *self._looked_at),
+            ended=self._ended,
+            record=record,
+            number=first,
+            file_source=self._parser.file_source,
+            symptoms=symptoms,
+            year=year,
+            stamp=stamp,
+            taken=tuple(number - first for number in self._taken),
+            searched=self.was_searched,
+        )
 
     def close(self, multiline: Multiline) -> tuple[int, str, int]:
         """Consume the lines of ``block``. Return number and text of the line to quote, and the span."""
@@ -315,8 +397,12 @@ class _LinesBelow:
                 number, piece = self._pieces[offset]
                 last = max(last, number)
                 self._parser.consume(number, piece)
+                self._taken.append(number)
+                self.took_parts = self.took_parts or not self._parser.is_whole_line(number)
                 if len(self.lines) < MAX_RECORD_LINES:
                     self.lines.append((number, piece.printed))
+        if not self.took_parts:
+            self._parser.take_lines(self._taken)
         number, evidence = self._pieces.get(multiline.evidence, (first, self._head))
         return number, evidence.printed, last - first + 1
 

@@ -52,7 +52,7 @@ class HyperscanEngine:
         self.rare = tuple(self._databases(self._literals, self._expressions))
         self.all = self.rare + tuple(self._databases((), self.often))
         """The databases that pick lines."""
-        self.inner = tuple(self._databases((), plan.inner))
+        self.inner = tuple(self._databases(plan.inner_literals, plan.inner_expressions))
         self._often_once: tuple[hyperscan.Database, ...] = ()
 
     def session(self) -> _Session:

@@ -10,12 +10,14 @@ from msgspec import Struct
 from logdoctor.matcher.pattern import Atom, Pattern
 from logdoctor.model.digests import blake2b
 
+GROUPS = ("often", "inner_expressions", "inner_literals", "expressions", "literals")
+
 
 class Plan(Struct, frozen=True, array_like=True):
     """The atoms of all patterns.
 
-    ``owners[a]`` are the ids of the patterns that a line with atom ``a`` may hold. Each atom is in one of four groups:
-    ``often`` (healthy logs are full of it), ``inner`` (it picks no line), ``expressions`` and ``literals``.
+    ``owners[a]`` are the ids of the patterns that a line with atom ``a`` may hold. Each atom is in one of five groups:
+    ``often`` (healthy logs are full of it), ``expressions`` and ``literals``, and both of those that pick no line.
     ``encoded`` are the atoms as MessagePack, which are decoded only to compile. ``digest`` is the key of the compiled
     engine in the cache.
     """
@@ -23,10 +25,16 @@ class Plan(Struct, frozen=True, array_like=True):
     digest: str
     owners: tuple[tuple[int, ...], ...]
     often: tuple[int, ...]
-    inner: tuple[int, ...]
+    inner_expressions: tuple[int, ...]
+    inner_literals: tuple[int, ...]
     expressions: tuple[int, ...]
     literals: tuple[int, ...]
     encoded: bytes
+
+    @property
+    def inner(self) -> frozenset[int]:
+        """The atoms that pick no line."""
+        return frozenset(self.inner_expressions + self.inner_literals)
 
     @property
     def atoms(self) -> list[Atom]:
@@ -47,7 +55,7 @@ def make_plan(patterns: Sequence[Pattern]) -> Plan:
     for number, pattern in enumerate(patterns):
         for atom in pattern.atoms:
             owners.setdefault(atom, []).append(number)
-    groups: dict[str, list[int]] = {"often": [], "inner": [], "expressions": [], "literals": []}
+    groups: dict[str, list[int]] = {name: [] for name in GROUPS}
     for number, (atom, ids) in enumerate(owners.items()):
         groups[_group(atom, [patterns[i] for i in ids])].append(number)
     encoded = msgspec.msgpack.encode([*owners])
@@ -58,6 +66,5 @@ def make_plan(patterns: Sequence[Pattern]) -> Plan:
 def _group(atom: Atom, owners: Sequence[Pattern]) -> str:
     if all(pattern.often for pattern in owners):
         return "often"
-    if not any(pattern.picks for pattern in owners):
-        return "inner"
-    return "expressions" if atom.is_expression else "literals"
+    kind = "expressions" if atom.is_expression else "literals"
+    return kind if any(pattern.picks for pattern in owners) else f"inner_{kind}"

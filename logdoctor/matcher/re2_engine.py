@@ -24,7 +24,7 @@ _MEMORY = 256 << 20
 def load(plan: Plan, cache_dir: Path | None) -> Re2Engine:
     """Compile the atoms. ``cache_dir`` is not used."""
     del cache_dir
-    return Re2Engine([atom.expression for atom in plan.atoms], frozenset(plan.often), frozenset(plan.inner))
+    return Re2Engine([atom.expression for atom in plan.atoms], frozenset(plan.often), plan.inner)
 
 
 def _options() -> re2.Options:

@@ -22,7 +22,7 @@ from logdoctor.matcher.plan import Plan
 def load(plan: Plan, cache_dir: Path | None) -> RegexEngine:
     """Make an engine for the atoms. ``cache_dir`` is not used."""
     del cache_dir
-    return RegexEngine([atom.expression for atom in plan.atoms], frozenset(plan.inner))
+    return RegexEngine([atom.expression for atom in plan.atoms], plan.inner)
 
 
 class RegexEngine:

@@ -17,6 +17,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from logdoctor.matcher import regex_ast
@@ -61,6 +62,7 @@ def scan_form(regex: str) -> str:
     return regex_ast.write(select_run(_parse_form(regex)))
 
 
+@lru_cache(maxsize=1 << 12)  # own rules are compiled beside the same formats, again after each change
 def make_pattern(regex: str, *, often: bool = False, picks: bool = True) -> Pattern:
     """Return the pattern by which the scan finds ``regex`` (see `Pattern`). Raises like `scan_form`."""
     nodes = _parse_form(regex)

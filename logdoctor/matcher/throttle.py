@@ -30,7 +30,7 @@ OFTEN_TAIL_TOTAL = 96
 EXHAUSTED_TAIL_HITS = 2
 """Hits of an exhausted pattern that are reported in the last `scan.TAIL_BYTES` of a stream. All often patterns share
 this number."""
-MAX_RESETS = 32
+MAX_RESETS = 128
 """Number of times in one stream that `StreamThrottle.reset_often` has an effect."""
 
 

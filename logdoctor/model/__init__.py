@@ -47,18 +47,17 @@ from logdoctor.model.claims import CLAIMS, Claim, ClaimName
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
+from logdoctor.model.inputs import Job, Stream
 from logdoctor.model.log import (
     NO_SPAN,
     Candidate,
     Following,
-    Job,
     Level,
     Line,
     Moment,
     Record,
     Source,
     Span,
-    Stream,
     Value,
     without_impossible_rank,
 )

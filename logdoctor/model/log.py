@@ -1,17 +1,14 @@
-"""Jobs, streams, lines, and the records in them."""
+"""Lines, and the records in them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from logdoctor.model.signs import LifecycleSign, Mark, Subject, Tell
-
-if TYPE_CHECKING:
-    from logdoctor.model.coverage import InputRead
 
 Level = Literal["fatal", "error", "warning", "info"]
 """Level that the program gives its line: ``fatal`` says that the program ends, ``error`` that something failed."""
@@ -31,39 +28,6 @@ Rank = Annotated[int, Meta(ge=0, description="a global rank")]
 Count = Annotated[int, Meta(ge=0)]
 Number = Annotated[int, Meta(ge=1)]
 """A count that starts at 1, for example the number of a line."""
-
-
-class Job(Struct, frozen=True):
-    """A job to diagnose."""
-
-    name: str
-    paths: tuple[str | IO[bytes], ...]
-    """Files, folders, globs, archives, ``"-"`` for standard input, or open binary files."""
-    found: bool = False
-    """The paths were found by a scan. If False, the user named them, so that each of them must be readable."""
-    follow_links: bool = False
-    """Also read what links in a folder name outside of it."""
-
-
-class Stream(Protocol):
-    """A log as a stream of bytes, decompressed and in UTF-8.
-
-    A stream is read once, from start to end.
-    """
-
-    name: str
-    """The name for the user: a path, ``archive.tar:member`` or ``<stdin>``."""
-
-    def readinto(self, buffer: memoryview) -> int:
-        """Fill ``buffer`` with the next bytes and return their number, 0 at the end.
-
-        Raises `InputError` if the stream cannot be read.
-        """
-        ...
-
-    def read_so_far(self, size: int, lines: int, records: int, cut_lines: int = 0) -> InputRead:
-        """Return what was read of the stream, with the amounts that the reader counted."""
-        ...
 
 
 class Line(Struct, frozen=True):

@@ -47,7 +47,7 @@ class DecisionRow(Struct, frozen=True):
     when: str
     do: Do
     what: str = ""
-    """The thing to change or to repair, as a key of the words: ``memory`` for RESUBMIT WITH MORE MEMORY."""
+    """The thing to change or to repair: ``memory`` for RESUBMIT WITH MORE MEMORY, or a setting ``NAME=VALUE``."""
 
 
 class OwnerRow(Struct, frozen=True):

@@ -46,6 +46,21 @@ def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
     return expression
 
 
+_FORM = regex.compile(
+    r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[^1-9]|\(\?P?<\w+>|\{\d*,?\d*\}|0-9"  # no digit that a text must hold
+)
+_NAMES_DIGITS = regex.compile(r"\d|\(\?(?:P=|[R&(])")  # a digit, a reference to an earlier group, a condition
+
+
+@cache
+def names_digits(pattern: str) -> bool:
+    r"""Return whether a match may depend on the value of a digit.
+
+    ``Xid (\d+)`` does not ask for a value, ``Xid 4[38]`` does. So does a back reference, because it compares numbers.
+    """
+    return _NAMES_DIGITS.search(_FORM.sub("", pattern)) is not None
+
+
 class _Later:
     """An expression that is compiled when it is first used."""
 

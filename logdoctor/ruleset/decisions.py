@@ -7,7 +7,7 @@ or to repair.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, get_args
 
@@ -20,6 +20,17 @@ ALWAYS = "-"
 DECISIONS: tuple[Do, ...] = get_args(Do)
 CONDITIONS = (ALWAYS, "checkpoint", "progress", "one-host-of-many")
 """Conditions of decisions beside ``NAME=VALUE,...``."""
+THINGS: Mapping[Do, tuple[str, ...]] = {
+    "resubmit-with-changes": (
+        *"arguments batch binding container copies earlier gpu-memory gpus interface launch launcher limits".split(),
+        *"memlock memory names one-gpu path plugin pmi port ranks rdma request resume settings shm slots".split(),
+        *"straggler time timeout topology transport".split(),
+    ),
+    "fix-first": (
+        *"checkpoint code command data disk gpu host installation network permissions settings ssh storage".split(),
+    ),
+}
+"""Things to change or to repair, for the fourth column. Their words are ``head.change.*`` and ``head.fix.*``."""
 
 Decisions = dict[str, tuple[DecisionRow, ...]]
 """Rows in order, by the id of a rule or a signature."""
@@ -28,14 +39,28 @@ _Row = TypeVar("_Row")
 
 
 def read_decisions(path: Path, errors: list[RuleError]) -> Decisions:
-    """Read the table. A missing file is an empty table. Faulty lines are added to ``errors``."""
+    """Read the table. A missing file is an empty table. Faulty lines are added to ``errors`` and left out."""
     holds = lambda when: when in CONDITIONS or "=" in when  # noqa: E731
-    return _read(path, DecisionRow, DECISIONS, holds, f"{', '.join(CONDITIONS)}, NAME=VALUE", errors, most=1)
+    conditions = f"{', '.join(CONDITIONS)}, NAME=VALUE"
+    return _read(path, DecisionRow, DECISIONS, holds, conditions, errors, _check_thing)
 
 
 def read_owners(path: Path, errors: list[RuleError]) -> Owners:
     """Read the table as `read_decisions` does."""
     return _read(path, OwnerRow, OWNERS, bool, f"{ALWAYS}, NAME, NAME=VALUE", errors)
+
+
+def _check_thing(row: DecisionRow, where: str) -> RuleError | None:
+    """Return the fault of a row whose thing has no words."""
+    things = THINGS.get(row.do, ())
+    is_setting = row.do == "resubmit-with-changes" and "=" in row.what
+    if not row.what or row.what in things or is_setting:
+        return None
+    if not things:
+        return RuleError(f"'{row.do}' changes and repairs nothing", where, row.what, "take the fourth column out")
+    setting = ", or NAME=VALUE" if row.do == "resubmit-with-changes" else ""
+    what = f"'{row.what}' is no thing that '{row.do}' can name"
+    return RuleError(what, where, "", f"one of {', '.join(things)}{setting}")
 
 
 def _read(
@@ -45,8 +70,9 @@ def _read(
     is_condition: Callable[[str], bool],
     conditions: str,
     errors: list[RuleError],
-    most: int = 0,
+    check: Callable[[_Row, str], RuleError | None] | None = None,
 ) -> dict[str, tuple[_Row, ...]]:
+    """Return the rows. With a ``check`` a line may have a fourth column."""
     table: dict[str, tuple[_Row, ...]] = {}
     if not os.path.lexists(path):
         return table
@@ -58,10 +84,15 @@ def _read(
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
+        where = f"{path}:{number}"
         of, when, choice, *what = parts if len(parts := line.split("\t")) >= 3 else ("", "", "")
-        if of and choice in choices and is_condition(when) and len(what) <= most:
-            table[of] = (*table.get(of, ()), row(when.removeprefix(ALWAYS), choice, *what))
-        elif len(errors) < MAX_FAULTS:
+        if of and choice in choices and is_condition(when) and len(what) <= (check is not None):
+            read = row(when.removeprefix(ALWAYS), choice, *what)
+            fault = check(read, where) if check else None
+            table |= {} if fault else {of: (*table.get(of, ()), read)}
+        else:
             columns = f"rule or signature, condition ({conditions}), {' | '.join(choices)}"
-            errors.append(RuleError("a line needs three columns", f"{path}:{number}", line[:80], columns))
+            fault = RuleError("a line needs three columns", where, line[:80], columns)
+        if fault and len(errors) < MAX_FAULTS:
+            errors.append(fault)
     return table

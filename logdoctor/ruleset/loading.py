@@ -55,7 +55,7 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
     faults: list[RuleError] = []
     tables = read_tables(folders, faults)
     choices = _choices(folders, faults)
-    names: set[str] = set()
+    names = {rule.id for rule in base}
     for folder in folders[1:] if base else folders:
         files = [*read_documents(folder, faults)]
         if not files:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from logdoctor.model import Arrow, FailureClass, Finding, Mechanism
 
 END_OF_LIFE = "process ends"
@@ -20,8 +22,7 @@ class FailureClasses:
         self._arrows: dict[str, list[Arrow]] = {}
         for arrow in mechanism.arrows:
             self._arrows.setdefault(arrow.source, []).append(arrow)
-        self._inside = {name: self._follow(self._from(name, "process")) for name in self._classes}
-        self._seen = {name: self._follow(self._seen_elsewhere(name), elsewhere=True) for name in self._classes}
+        self._reach = cache(self._follow)  # a job asks for few classes
 
     def of(self, finding: Finding) -> FailureClass:
         """Return the class of a finding. A catch-all whose last words are about others only gave up."""
@@ -43,11 +44,11 @@ class FailureClasses:
 
     def inside(self, a: FailureClass, b: FailureClass) -> Arrow | None:
         """Return the first arrow of the way from ``a`` to ``b`` in one process."""
-        return self._inside.get(a.id, {}).get(b.id)
+        return self._reach(a.id).get(b.id)
 
     def seen(self, a: FailureClass, b: FailureClass) -> Arrow | None:
         """Return the first arrow of the way from ``a`` to what other processes see of it."""
-        return self._seen.get(a.id, {}).get(b.id) if b.side == "seen" else None
+        return self._reach(a.id, elsewhere=True).get(b.id) if b.side == "seen" else None
 
     def at(self, a: FailureClass, b: FailureClass, place: str) -> Arrow | None:
         """Return the arrow from ``a`` to ``b`` in a shared place."""
@@ -62,10 +63,12 @@ class FailureClasses:
         own, end = (self._from(source, "group", "peers", "launcher") for source in (name, END_OF_LIFE))
         return own if self._classes[name].ends == "no" else [*own, *end]
 
-    def _follow(self, arrows: list[Arrow], *, elsewhere: bool = False) -> Reach:
-        """Return what the arrows lead to inside a process, and inside others if ``elsewhere``."""
+    def _follow(self, name: str, *, elsewhere: bool = False) -> Reach:
+        """Return what a class leads to inside a process, and in others too if ``elsewhere``."""
         reached: Reach = {}
-        todo = [(arrow, arrow) for arrow in arrows]
+        if name not in self._classes:
+            return reached
+        todo = [(arrow, arrow) for arrow in (self._seen_elsewhere(name) if elsewhere else self._from(name, "process"))]
         for first, last in todo:
             if last.target in self._classes and last.target not in reached:
                 reached[last.target] = first

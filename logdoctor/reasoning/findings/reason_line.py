@@ -12,7 +12,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from logdoctor.model import Finding, Line, Record
-from logdoctor.model.numbers import number
+from logdoctor.model.numbers import ZERO_DIGITS, number
 from logdoctor.pack.regexes import later
 
 SENTENCE_LINES = 2
@@ -47,7 +47,6 @@ _ADVICE = later(
 )
 _FRAME = later(r"\bFile \"[^\"]{1,500}\", line \d+|most recent call last|^\W*\d+[.:]? +(?:0x|\w+\(\))")
 """Lines that tell no reason.  Only a rule may choose them."""
-_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 MAX_SHAPES = 1024
 _PID = later(r"\bPID (\d{1,10})\b")
 
@@ -99,7 +98,7 @@ def _judge(text: str) -> tuple[int, bool]:
 
     No expression asks for the value of a digit, and the ranks of a job print the same lines.
     """
-    return _judge_shape(text.encode(errors="replace").translate(_ZEROS))
+    return _judge_shape(text.encode(errors="replace").translate(ZERO_DIGITS))
 
 
 @lru_cache(MAX_SHAPES)

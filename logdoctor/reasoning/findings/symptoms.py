@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from logdoctor.codes import explain
 from logdoctor.model import NO_SPAN, Level, Record, Rule, Source, Span, Symptom, Value, without_impossible_rank
 from logdoctor.model.kinds import fits, is_glob
-from logdoctor.model.numbers import number_or_text
-from logdoctor.pack.regexes import later
+from logdoctor.model.numbers import ZERO_DIGITS, number_or_text
+from logdoctor.pack.regexes import later, names_digits
 
 MAX_FIRST = 64
 MAX_LAST = 16
@@ -24,6 +24,8 @@ _CACHE_SIZE = 4096
 """Number of combinations of a sort and scan patterns whose possible symptoms are cached."""
 _OF_SOURCE = {"source" if name == "logger" else name: name for name in Source.__struct_fields__}
 """Fields of the source that a rule may test, by their name in rules, which call the logger ``source``."""
+MAX_SHAPES, MAX_SHAPED = 1024, 4000
+"""Shapes that are remembered, and characters of their texts."""
 SEARCH_SECONDS = 0.2
 """Time limit of one search.  The text is hostile, so a longer search counts as no match."""
 
@@ -123,25 +125,45 @@ class _FieldCondition(Struct, frozen=True):
         return value in self.values if self.expression is None else _search(self.expression, str(value)) is not None
 
 
+class _Hit(Struct, frozen=True):
+    """Part of a text that an expression matched, and its named groups that hold something."""
+
+    span: Span
+    groups: tuple[tuple[str, Span], ...]
+
+
 class _SymptomTest:
     """A symptom that is prepared for tests on many records."""
 
     def __init__(self, symptom: Symptom) -> None:
         self._text = None if symptom.text is None else later(symptom.text, _FLAGS)
+        self._is_blind = symptom.text is not None and not names_digits(symptom.text)
+        self.hits: dict[int, _Hit | None] = {}
+        """Hits by the number of the text's shape, of an expression that does not ask for the value of a digit."""
         self._conditions = [_FieldCondition.of(*condition) for condition in symptom.fields]
         own = [c.name for c in self._conditions if self._text is None and c.name not in _OF_SOURCE]
         self.required_field = own[0] if own else None
         """A field that each matching record has.  Few records have it, and the test costs almost nothing."""
 
-    def search(self, text: str) -> regex.Match[str] | None:
-        return _search(self._text, text) if self._text is not None else None
+    def search(self, text: str, shape: int | None) -> _Hit | None:
+        """Search a text. Texts of one shape differ in digits only, so one search serves for all of them."""
+        if self._text is None:
+            return None
+        if shape is None or not self._is_blind:
+            return self._search(self._text, text)
+        if shape not in self.hits:
+            self.hits[shape] = self._search(self._text, text)
+        return self.hits[shape]
 
-    def __call__(self, record: Record, hit: regex.Match[str] | None = None) -> tuple[dict[str, Value], Span] | None:
-        """Return the captured groups and the matched part of the text.
+    def _search(self, expression: regex.Pattern[str], text: str) -> _Hit | None:
+        match = _search(expression, text)
+        if match is None:
+            return None
+        spans = ((name, match.span(name)) for name in match.re.groupindex)
+        return _Hit(match.span(), tuple((name, span) for name, span in spans if span[0] >= 0))
 
-        ``hit`` is the match of `search` in the record's text, if it is known.
-        Return None if the record does not match.
-        """
+    def __call__(self, record: Record, shape: int | None) -> tuple[dict[str, Value], Span] | None:
+        """Return the captured groups and the matched part of the text. Return None if the record does not match."""
         fields, missing = record.fields, list[_FieldCondition]()
         for condition in self._conditions:  # fields first, because they need no search
             if condition.name not in fields:
@@ -150,13 +172,13 @@ class _SymptomTest:
                 return None
         captured, span = dict[str, Value](), NO_SPAN
         if self._text is not None:
-            hit = hit or _search(self._text, record.text)
+            hit, text = self.search(record.text, shape), record.text
             if hit is None:
                 return None
-            captured = without_impossible_rank(
-                {k: number_or_text(v) for k, v in hit.groupdict().items() if v is not None}
-            )
-            span = hit.span()
+            span = hit.span
+            if hit.groups:
+                groups: dict[str, Value] = {name: number_or_text(text[start:end]) for name, (start, end) in hit.groups}
+                captured = without_impossible_rank(groups)
         for condition in missing:  # captured by the text, or a field of the source
             value = captured.get(condition.name, getattr(record.source, _OF_SOURCE.get(condition.name, ""), None))
             if not condition.matches(record.kind, value):
@@ -183,15 +205,14 @@ class SymptomIndex:
                 (self._globs if is_glob(kind) else self._by_kind.setdefault(kind, [])).append(n)
         self._tests: dict[int, _SymptomTest] = {}
         self._possible: dict[tuple[_Sort, tuple[int, ...]], tuple[tuple[int, _SymptomTest], ...]] = {}
-        self._confirmed: tuple[str, dict[int, regex.Match[str]]] = "", {}
-        """The last text that was confirmed, with its matches."""
+        self._shapes: dict[bytes, int] = {}
+        """Numbers of the shapes of texts."""
 
     def confirm(self, text: str, numbers: Sequence[int], level: Level | None) -> tuple[int, ...]:
         """Return those of the symptoms that ``text`` shows if it is no record of a format.  None is any level."""
         of_text = (n for n in numbers if _allows(self.symptoms[n][1], ("text.line", "text", level)))
-        hits = {n: hit for n in of_text if (hit := self._test(n).search(text))}
-        self._confirmed = text, hits
-        return tuple(hits)
+        shape = self._shape_of(text)
+        return tuple(n for n in of_text if self._test(n).search(text, shape))
 
     def find_matches(self, record: Record) -> Iterator[tuple[int, Match]]:
         """Yield the number and the match of each matching symptom."""
@@ -202,13 +223,27 @@ class SymptomIndex:
                 self._possible.clear()
             possible = self._possible[key] = tuple((n, self._test(n)) for n in self._numbers_for(*key))
         fields = record.fields
-        hits = self._confirmed[1] if self._confirmed[0] is record.text else {}
+        shape = self._shape_of(record.text)
         for number, test in possible:
             if test.required_field is not None and test.required_field not in fields:
                 continue
-            result = test(record, hits.get(number))
+            result = test(record, shape)
             if result is not None:
                 yield number, Match(record, *result)
+
+    def _shape_of(self, text: str) -> int | None:
+        """Return the number of the text's shape: the text with zeros for its digits. Long texts have none."""
+        if len(text) > MAX_SHAPED:
+            return None
+        shape = text.encode(errors="replace").translate(ZERO_DIGITS)
+        number = self._shapes.get(shape)
+        if number is None:
+            if len(self._shapes) >= MAX_SHAPES:
+                self._shapes.clear()
+                for test in self._tests.values():
+                    test.hits.clear()
+            number = self._shapes[shape] = len(self._shapes)
+        return number
 
     def _test(self, number: int) -> _SymptomTest:
         """Return the test of a symptom. It is built at first use, because most are never used."""
