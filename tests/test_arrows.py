@@ -168,7 +168,7 @@ def test_readings_of_two_lines_are_two_failures():
 )
 def test_giving_up_is_never_first_in_a_process_that_shows_what_leads_to_it(first, second, ranks, expected):
     a, b = finding("a", first, 5, ranks[0]), finding("b", second, 2, ranks[1])
-    assert arrows._leads_to_giving_up(a, b, CLASSES) is expected
+    assert arrows._leads_to_giving_up(a, b, CLASSES, state_of(a, b)) is expected
 
 
 @pytest.mark.parametrize(
@@ -188,12 +188,12 @@ def test_giving_up_is_never_first_in_a_process_that_shows_what_leads_to_it(first
 )
 def test_word_of_an_end_outranks_its_witnesses_only_if_the_process_was_struck(first, second, expected):
     a, b = finding("a", first[0], 2, 1, role=first[1]), finding("b", second[0], 5, 2, role=second[1])
-    assert arrows._has_better_witness(a, b, CLASSES) is expected
+    assert arrows._has_better_witness(a, b, CLASSES, state_of(a, b)) is expected
 
 
 @pytest.mark.parametrize(("second", "expected"), [("ordered", True), ("program fails", False)])
 def test_order_that_ends_a_job_is_never_first(second, expected):
-    assert arrows._stalled_the_job(finding("a", "late", 5), finding("b", second, 2), CLASSES) is expected
+    assert arrows._stalled_the_job(finding("a", "late", 5), finding("b", second, 2), CLASSES, JobState()) is expected
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_order_that_ends_a_job_is_never_first(second, expected):
 )
 def test_only_a_catch_all_of_one_process_is_outranked_by_a_rule(first, second, failure_class, expected):
     a, b = finding("a", "late", 5, role=first), finding("b", failure_class, 2, role=second)
-    assert arrows._is_no_catch_all(a, b, CLASSES) is expected
+    assert arrows._is_no_catch_all(a, b, CLASSES, state_of(a, b)) is expected
 
 
 def test_catch_all_that_sees_one_process_end_outranks_no_rule():

@@ -230,7 +230,8 @@ def of_class(failure: Failure, state: JobState) -> Names:
 
     - A failure inside a process is that of its speakers, and a told end that of the process that ended.
     - Of a wait only the host is known, and only if the job has no other.
-    - Of what is seen of others, the speaker is known only if it stands apart from others.
+    - Of what is seen of others, the speaker is known only if it stands apart from others. If only its host was heard
+      and the rule asks for a peer, a line must name both sides.
     """
     rule, first, speakers = failure.rule, failure.proof, failure.speakers
     names = speakers.ranks, speakers.hosts
@@ -243,11 +244,11 @@ def of_class(failure: Failure, state: JobState) -> Names:
     single = len(failure.reporters) <= 1 and len(speakers.hosts) <= 1
     if gave_up or rule.failure_class == "library reports":
         return names if single and _stands_apart(speakers, state) else NOBODY
-    if single:
+    records = (m.record for m in failure.decisive if m.captured.get("peer") or peer_of(m.record))
+    both_sides, one_host = hosts_of(records, state), is_on_one_host(state, sure="peers" in rule.culprit)
+    if single and (both_sides or one_host or "peers" not in rule.culprit or len(state.places.hosts) != 1):
         return _or_only(failure, state)
-    both_sides = (m.record for m in failure.decisive if m.captured.get("peer") or peer_of(m.record))
-    one_host = is_on_one_host(state, sure="peers" in rule.culprit)
-    return (), speakers.hosts if one_host or len(hosts_of(both_sides, state)) == len(speakers.hosts) == 2 else ()
+    return (), speakers.hosts if one_host or len(both_sides) == len(speakers.hosts) == 2 else ()
 
 
 def _or_only(failure: Failure, state: JobState) -> Names:
