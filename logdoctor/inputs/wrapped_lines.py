@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from logdoctor.inputs.streams import ByteReader, Layer, peek
 
 MIN_WIDTH, MAX_WIDTH = 60, 500
+MAX_BYTES = 4 * MAX_WIDTH + 1
+"""Bytes of the longest line that may be wrapped, with a carriage return."""
 """Widths of terminals, in characters."""
 _HEAD_BYTES = 1 << 16
 _MIN_FULL = 3
@@ -82,7 +84,10 @@ def join_wrapped_lines(reader: ByteReader) -> ByteReader:
 
 def detect_width(head: bytes) -> int:
     """Return the width in characters of wrapped lines, 0 for none."""
-    lines = [line.rstrip(b"\r") for line in head.split(b"\n")[:-1]]
+    lines = head.split(b"\n")[:-1]
+    if max(map(len, lines), default=0) > MAX_BYTES:
+        return 0
+    lines = [line.rstrip(b"\r") for line in lines]
     lengths = [_char_count(line) for line in lines]
     width = max(lengths, default=0)
     if not MIN_WIDTH <= width <= MAX_WIDTH:

@@ -24,6 +24,8 @@ _CACHE_SIZE = 4096
 """Number of combinations of a sort and scan patterns whose possible symptoms are cached."""
 _OF_SOURCE = {"source" if name == "logger" else name: name for name in Source.__struct_fields__}
 """Fields of the source that a rule may test, by their name in rules, which call the logger ``source``."""
+MAX_KNOWN = 256
+"""Values of a field whose answers are remembered, and characters of a value."""
 MAX_SHAPES, MAX_SHAPED = 1024, 4000
 """Shapes that are remembered, and characters of their texts."""
 SEARCH_SECONDS = 0.2
@@ -103,6 +105,8 @@ class _FieldCondition(Struct, frozen=True):
     column: str
     values: tuple[Value, ...]
     expression: regex.Pattern[str] | None
+    known: dict[str, bool] = field(default_factory=dict)
+    """Answers of the expression, because the ranks of a job print the same values."""
 
     @classmethod
     def of(cls, path: str, wanted: tuple[Value, ...] | str) -> _FieldCondition:
@@ -122,7 +126,17 @@ class _FieldCondition(Struct, frozen=True):
             value = entry.columns.get(self.column) if entry else None
         if value is None:
             return False
-        return value in self.values if self.expression is None else _search(self.expression, str(value)) is not None
+        return value in self.values if self.expression is None else self._fits(self.expression, str(value))
+
+    def _fits(self, expression: regex.Pattern[str], value: str) -> bool:
+        fits = self.known.get(value)
+        if fits is None:
+            if len(self.known) >= MAX_KNOWN:
+                self.known.clear()
+            fits = _search(expression, value) is not None
+            if len(value) <= MAX_KNOWN:
+                self.known[value] = fits
+        return fits
 
 
 class _Hit(Struct, frozen=True):

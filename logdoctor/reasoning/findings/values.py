@@ -201,6 +201,7 @@ class FindingValues(Mapping[str, Value]):
     ) -> None:
         self._finding, self._lang, self._state, self._confirmed = finding, lang, state, confirmed
         self._awaited = explained_by.culprit.ranks if explained_by else ()
+        self._hosts: tuple[str, ...] | None = None
 
     def __getitem__(self, name: str) -> Value:
         if name == "awaited" and self._awaited:
@@ -229,7 +230,9 @@ class FindingValues(Mapping[str, Value]):
         return (culprits or ranks) if is_of_all and len(ranks) > 1 else ()
 
     def _hosts_alike(self) -> tuple[str, ...]:
-        return self._state.places.hosts_with(self._alike()) if self._state is not None else ()
+        if self._hosts is None:
+            self._hosts = self._state.places.hosts_with(self._alike()) if self._state is not None else ()
+        return self._hosts
 
     def _read_state(self, name: str) -> Value:
         if name == "job" and self._state is not None:
