@@ -26,7 +26,7 @@ therefore left the main script, and the process ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from logdoctor.model import Record
 from logdoctor.model.numbers import number
@@ -108,8 +108,20 @@ class Attempts:
 
         Return True if the logs do not tell.
         """
-        track = self._shared_track(earlier, later)
-        return track is None or track.span_at(earlier.order) == track.span_at(later.order)
+        return self.span_test(earlier)(later)
+
+    def span_test(self, record: Record) -> Callable[[Record], bool]:
+        """Return a test whether a record may belong to the attempt of ``record``.
+
+        The result is True if the logs do not tell.
+        """
+        file, track = record.line.file, self.tracks.get(record.line.file) if self.spans else None
+        if track is None or len(track.spans) < 2:
+            return lambda _: True
+        number = track.span_at(record.order)
+        first = track.spans[number].first if number else -1
+        end = track.spans[number + 1].first if number + 1 < len(track.spans) else None
+        return lambda other: other.line.file != file or (first <= other.order and (end is None or other.order < end))
 
     def is_in_report_header(self, record: Record) -> bool:
         """Return whether a batch report above its job's output holds the record."""

@@ -7,6 +7,7 @@ question of the first death decides which end came first.
 from __future__ import annotations
 
 from copy import copy
+from itertools import chain
 
 from logdoctor.model import Record
 from logdoctor.reasoning.lifecycle.attempts import Attempts
@@ -75,8 +76,8 @@ class NamedEnds:
         died = self.first_death
         if died is not None and died.rank is not None and self._attempts.same_span(died, record):
             return [died]
-        return [end for end in self._first if self._attempts.same_span(end, record)]
+        return [*filter(self._attempts.span_test(record), self._first)]
 
     def all_in_attempt_of(self, record: Record) -> list[Record]:
         """Return the ends in the attempt of the record, but no more than `MAX_ENDS`."""
-        return [end for ends in self._all for end in ends if self._attempts.same_span(end, record)]
+        return [*filter(self._attempts.span_test(record), chain.from_iterable(self._all))]

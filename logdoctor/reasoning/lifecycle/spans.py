@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct, field
@@ -84,7 +86,7 @@ class Track(Struct):
 
     def span_at(self, order: int) -> int:
         """Return the number of the span at a `Record.order`."""
-        return sum(s.first <= order for s in self.spans[1:])
+        return bisect_right(self.spans, order, 1, key=attrgetter("first")) - 1
 
     def job_at(self, order: int) -> int:
         """Return the number of the job at a `Record.order`."""
