@@ -16,7 +16,7 @@ class Log:
     def __init__(self, *, ranks: int | None = None) -> None:
         self.probe, self.order = Probe(), 0
         self.observe, self.state = self.probe.observe, self.probe.state
-        self.state.places.expected = ranks
+        self.state.processes.expected = ranks
 
     def add(
         self,

@@ -21,7 +21,7 @@ class Log:
         self.apart = apart
         self.probe, self.order = Probe(), 0
         self.observe, self.state = self.probe.observe, self.probe.state
-        self.state.places.expected = hosts * 2
+        self.state.processes.expected = hosts * 2
         for host in printing_hosts:
             text = f"n{host}:{host * 2}:9 [0] NCCL INFO Bootstrap : Using eth0:10.9.0.{host}<0>"
             for rank in (host * 2, host * 2 + 1):

@@ -46,7 +46,7 @@ class Log:
 
     def __init__(self, *rules, ranks=None):
         self.reasoner, self.order = Reasoner(rules, (), BOOK.mechanism), 0
-        self.reasoner.state.places.expected = ranks
+        self.reasoner.state.processes.expected = ranks
 
     def add(self, kind, rank=None, level="info", text="", file="job.log", host=None, pid=None, tag=None, **fields):
         self.order += 1

@@ -242,7 +242,7 @@ COMM = {"group_rank": 10, "nranks": 16}
 def test_tag_of_a_process_that_printed_its_rank_gives_the_rank():
     tagged = Source(local_rank=2, host="n1", pid=7)
     state, last = observe_rows(("nccl.comm_init", tagged, COMM), ("python.traceback", Source(local_rank=2), {}))
-    assert state.places.rank_of(last) == 10
+    assert state.processes.rank_of(last) == 10
 
 
 def test_tag_of_two_processes_gives_no_rank():
@@ -254,12 +254,12 @@ def test_tag_of_two_processes_gives_no_rank():
         ("python.traceback", Source(local_rank=2), {}),
     )
     state, last = observe_rows(*rows)
-    assert state.places.rank_of(last) is None
+    assert state.processes.rank_of(last) is None
 
 
 def test_rank_in_a_small_group_is_not_the_global_rank():
     state, last = observe_rows(("c10d.watchdog_timeout", Source(local_rank=7), {"group_rank": 1}))
-    assert state.places.rank_of(last) is None
+    assert state.processes.rank_of(last) is None
 
 
 TERMINATED = rule("job.preempted", "slurm.cancelled", role="fallback", failure_class="told to end")
@@ -330,7 +330,7 @@ def test_pid_gives_the_rank_only_on_its_host():
             make_record(Line("a", order, ""), "c10d.x", "", Source(rank=rank, host=host, pid=41), "info", {}, order)
         )
     asked = ["10.0.0.7", "10.0.0.9", "gx7", ""]
-    assert [state.places.rank_at(host, 41) for host in asked] == [None, 5, None, None]
+    assert [state.processes.rank_at(host, 41) for host in asked] == [None, 5, None, None]
 
 
 def test_line_with_several_symptoms_of_a_rule_is_quoted_once():

@@ -398,7 +398,7 @@ def test_ranks_that_report_the_same_failure_follow_from_nothing(victims_of):
 
 def job(expected=None, ranks=(), hosts=()):
     state = JobState()
-    state.places.expected, state.places.ranks, state.places.hosts = expected, {*ranks}, dict.fromkeys(hosts)
+    state.processes.expected, state.processes.ranks, state.processes.hosts = expected, {*ranks}, dict.fromkeys(hosts)
     return state
 
 

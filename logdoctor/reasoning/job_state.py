@@ -1,7 +1,7 @@
 """State of the job, collected while the records stream by.
 
-It holds places, versions, launcher, progress of each rank, good ends and restarts. The records themselves need not be
-kept.
+It holds processes, versions, launcher, progress of each rank, good ends and restarts. The records themselves need not
+be kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class JobState:
     """Facts about the job, updated by each record."""
 
     def __init__(self) -> None:
-        self.places = Processes()
+        self.processes = Processes()
         self.runs = Attempts()
         self.versions = Versions(self.runs)
         self._checkpoint: Record | None = None
@@ -43,14 +43,14 @@ class JobState:
         """The scheduler that the names of the files tell, if no line does."""
         self.phases: list[tuple[int, str]] = []
         self.clocks = Clocks(self._host_of_clock)
-        self.steps = Steps(self.places, self.runs)
-        self.lives = Lives(self.places, self.runs, self.clocks, self.steps)
+        self.steps = Steps(self.processes, self.runs)
+        self.lives = Lives(self.processes, self.runs, self.clocks, self.steps)
         self.named_ends = self.lives.named_ends
         self.environment: dict[tuple[str, str], None] = {}
         self._wanted: Callable[[Record], bool] = _is_any
         """Filter for records of the selected run."""
         self.readers = (
-            *self.places.readers,
+            *self.processes.readers,
             *(self.runs, self.steps, self.lives, self.clocks, self.versions),
             Handler(("busy",), self._read_phase),
             Handler(("slurm.*",), self._read_job_id),
@@ -64,7 +64,7 @@ class JobState:
         return self.lives.formats
 
     def _host_of_clock(self, record: Record) -> str | None:
-        return short_host(record.host or "") or self.places.host_with(record.rank)
+        return short_host(record.host or "") or self.processes.host_with(record.rank)
 
     def _proved_checkpoint(self) -> Record | None:
         step, save = self.steps.last, self._save
@@ -92,7 +92,7 @@ class JobState:
 
         The seconds are None if unknown.
         """
-        return self.clocks.seconds(earlier, later, (self.places.host_of(earlier), self.places.host_of(later)))
+        return self.clocks.seconds(earlier, later, (self.processes.host_of(earlier), self.processes.host_of(later)))
 
     def surely_after(self, later: Record, earlier: Record) -> bool:
         return self.lives.surely_after(later, earlier)
@@ -110,7 +110,7 @@ class JobState:
         first_step = self.steps.first
         if first_step is not None and first_step.order < order:
             return "running"
-        return "init" if phase or self.places.expected else "launch"
+        return "init" if phase or self.processes.expected else "launch"
 
     @property
     def tools(self) -> Tools:
@@ -166,7 +166,7 @@ class JobState:
         return latest is not None and latest.order < record.order
 
     def evidence(self, record: Record, why: str = "") -> Evidence:
-        return Evidence(record.line, self.places.rank_of(record), self.places.host_of(record), record.time, why)
+        return Evidence(record.line, self.processes.rank_of(record), self.processes.host_of(record), record.time, why)
 
     def summary(
         self,
@@ -181,9 +181,9 @@ class JobState:
         death = self.named_ends.first_death
         started, ended = self.lives.times.get(True) or self.lives.times.get(False) or (None, None)
         return JobSummary(
-            ranks_expected=self.places.expected,
-            ranks_seen=tuple(sorted(self.places.ranks)),
-            hosts=self.places.hosts_of_run(self._wanted),
+            ranks_expected=self.processes.expected,
+            ranks_seen=tuple(sorted(self.processes.ranks)),
+            hosts=self.processes.hosts_of_run(self._wanted),
             versions=tuple(self.versions.of_run(self._wanted)),
             launcher=self.launcher,
             id=self.job_id,
@@ -196,9 +196,9 @@ class JobState:
             attempts=self.runs.count,
             truncated=truncated,
             rank_table=rank_table,
-            groups=self.places.communicators.groups(),
-            nodes=self.places.communicators.nodes,
-            ranks_per_node=self.places.per_node,
+            groups=self.processes.communicators.groups(),
+            nodes=self.processes.communicators.nodes,
+            ranks_per_node=self.processes.per_node,
             versions_apart=self.versions.differing(),
             environment=tuple(sorted(self.environment)),
             standings=standings,

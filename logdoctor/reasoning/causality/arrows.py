@@ -77,7 +77,7 @@ def explain(a: Finding, b: Finding, classes: FailureClasses, state: JobState) ->
 
 def may_cause(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
     """Return by which law ``a`` can have brought about ``b``, if their order allows it."""
-    same = state.places.same(a, b)
+    same = state.processes.same(a, b)
     is_over = lives.is_over_before(a, b, state)
     if is_over and same == "yes":
         return None
@@ -149,7 +149,7 @@ def _came_first(a: Finding, b: Finding, classes: FailureClasses, state: JobState
 
 def _leads_to_giving_up(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> bool:
     first, second = classes.of(a), classes.of(b)
-    inside = second.id in FOLLOWING and state.places.same(a, b) != "no"
+    inside = second.id in FOLLOWING and state.processes.same(a, b) != "no"
     return inside and classes.inside(first, second) is not None
 
 

@@ -74,19 +74,19 @@ class Case(Struct, frozen=True):
         return [*(end for e in self.finding.records if (end := end_of(e)).signal is not None), *told]
 
     def _is_own(self, record: Record, pids: set[int]) -> bool:
-        rank = self.state.places.rank_of(record)
+        rank = self.state.processes.rank_of(record)
         known = rank is not None and bool(self.ranks)
         return rank in self.ranks if known else record.pid in pids or record.order == self.proof.order
 
     def is_elsewhere(self, record: Record) -> bool:
         """Return whether a record is surely of another process."""
-        return self.state.places.same(record, self.finding) == "no"
+        return self.state.processes.same(record, self.finding) == "no"
 
     def failures_elsewhere(self) -> Iterable[Finding]:
         """Yield the findings that took place inside another process."""
         for other in self.others:
             is_own = self.classes.of(other).side == "own" and other.rule.role == "cause"
-            if is_own and self.state.places.same(self.finding, other) == "no":
+            if is_own and self.state.processes.same(self.finding, other) == "no":
                 yield other
 
 
@@ -154,7 +154,7 @@ def _waited(case: Case, _: str) -> Outcome:
         return NOT_SHOWN
     culprits = case.finding.culprit.ranks
     for record in waiting:
-        if case.state.places.rank_of(record) in culprits:
+        if case.state.processes.rank_of(record) in culprits:
             return "contradicted", record
     return "confirmed", waiting[0]
 
@@ -170,11 +170,11 @@ def _call(case: Case, _: str) -> Outcome:
 
 
 def _peer(case: Case, _: str) -> Outcome:
-    places, culprit = case.state.places, case.finding.culprit
-    hosts = {case.state.places.host_at(peer) for peer in culprit.peers} - {None, places.host_of(case.proof)}
-    ranks = {rank for host in hosts if host for rank in places.ranks_on(host)}
+    processes, culprit = case.state.processes, case.finding.culprit
+    hosts = {case.state.processes.host_at(peer) for peer in culprit.peers} - {None, processes.host_of(case.proof)}
+    ranks = {rank for host in hosts if host for rank in processes.ranks_on(host)}
     for end in case.state.ends():
-        if places.rank_of(end.record) in ranks or (hosts and places.host_of(end.record) in hosts):
+        if processes.rank_of(end.record) in ranks or (hosts and processes.host_of(end.record) in hosts):
             return "confirmed", end.record
     steps = (step for rank, step in case.state.steps.by_rank().items() if rank in ranks)
     later = next((step for step in steps if case.state.surely_after(step, case.finding.latest)), None)
@@ -222,7 +222,7 @@ CHECKS: Mapping[ClaimName, Check] = {
     "call": _call,
     "peer": _peer,
     "device": _same_place(lambda _, record: record.fields.get("bus_id")),
-    "host": _same_place(lambda case, record: case.state.places.host_of(record)),
+    "host": _same_place(lambda case, record: case.state.processes.host_of(record)),
     "told": _told,
     "time": _time,
 }

@@ -30,7 +30,7 @@ def share_device(a: Finding, b: Finding, state: JobState) -> bool:
 
 def share_host(a: Finding, b: Finding, state: JobState) -> bool:
     """Return whether both may be of one host. An unknown host may be any."""
-    return _share(a, b, state.places.host_of)
+    return _share(a, b, state.processes.host_of)
 
 
 def _share(a: Finding, b: Finding, place: Callable[[Record], object]) -> bool:
@@ -84,7 +84,9 @@ def is_over_before(later: Finding, earlier: Finding, state: JobState) -> bool:
     """
     one_file = len({e.line.file for f in (later, earlier) for e in f.records}) == 1
     return (
-        later.first > earlier.last and not is_late(later) and (one_file or state.places.same(later, earlier) == "yes")
+        later.first > earlier.last
+        and not is_late(later)
+        and (one_file or state.processes.same(later, earlier) == "yes")
     )
 
 

@@ -61,7 +61,7 @@ class Conditions:
         return counted
 
     def _ranks(self, matches: Sequence[Match]) -> set[int]:
-        return {r for m in matches if (r := self.state.places.rank_of(m.record)) is not None}
+        return {r for m in matches if (r := self.state.processes.rank_of(m.record)) is not None}
 
     def _apart(self, groups: Sequence[Sequence[Match]]) -> bool:
         """Return whether no other group has ranks of the first. Unknown ranks do not count."""
@@ -78,7 +78,7 @@ class Conditions:
         return phase in phases or ("before first step" in phases and phase in ("launch", "init"))
 
     def _fact(self, name: str, wanted: Any, records: Sequence[Record]) -> bool:
-        lives, expected = self.state.lives, self.state.places.expected
+        lives, expected = self.state.lives, self.state.processes.expected
         match name:
             case "went_on":
                 return all(goes_on(e, lives) for e in records) is bool(wanted)

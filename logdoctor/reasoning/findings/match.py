@@ -75,7 +75,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     details = [*_nearest_details(rule, decisive, matches, state), *_details_before(rule, decisive, matches, state)]
     proofs = [decisive, *(group[0] for group in groups), *blaming]
     told = (decisive, *_told(details, rule), *proofs[1:], *own)[:MAX_RECORDS]
-    ranks = tuple(sorted({r for m in ordered if (r := state.places.rank_of(m.record)) is not None}))
+    ranks = tuple(sorted({r for m in ordered if (r := state.processes.rank_of(m.record)) is not None}))
     latest = max((m.record for m in ordered), key=lambda e: e.order)
     shown = Shown(rule, [decisive, *own], ordered, [*proofs, *details], blaming, ranks)
     values = collect_values(shown, state)
@@ -100,7 +100,7 @@ def _speakers(rule: Rule, counted: MatchLists, state: JobState) -> tuple[int, ..
     together = "all" in rule.when or "sequence" in rule.when
     groups = [next(iter(counted.values()))] if together else counted.values()
     own = (m.record for group in groups for m in group if speaks_for_itself(m.record))
-    return tuple(sorted({rank for record in own for rank in state.places.ranks_of(record)}))
+    return tuple(sorted({rank for record in own for rank in state.processes.ranks_of(record)}))
 
 
 def _blaming_matches(rule: Rule, matches: MatchesBySymptom) -> list[Match]:
@@ -110,10 +110,10 @@ def _blaming_matches(rule: Rule, matches: MatchesBySymptom) -> list[Match]:
 
 def _nearest_details(rule: Rule, decisive: Match, matches: MatchesBySymptom, state: JobState) -> Iterator[Match]:
     """Yield a match of each symptom in ``also``: the nearest to the decisive match that is of no other host."""
-    host, order = state.places.host_of(decisive.record), decisive.record.order
+    host, order = state.processes.host_of(decisive.record), decisive.record.order
     for name in _names(rule, "also"):
         found = matches[name].all() if name in matches else ()
-        of_host = [m for m in found if state.places.host_of(m.record) in (None, host)]
+        of_host = [m for m in found if state.processes.host_of(m.record) in (None, host)]
         if of_host:
             yield min(of_host, key=lambda m: abs(m.record.order - order))
 
@@ -143,7 +143,7 @@ def _details_before(rule: Rule, decisive: Match, matches: MatchesBySymptom, stat
 
 def _of_one(announced: Record, failed: Record, state: JobState) -> bool:
     """Return whether both may be of one process: no rank, pid or host tells them apart, nor a file without these."""
-    same = state.places.same(announced, failed)
+    same = state.processes.same(announced, failed)
     return same == "yes" or (same == "open" and announced.line.file == failed.line.file)
 
 
@@ -164,9 +164,9 @@ def tell_of_all(cause: Finding, followers: Iterable[Finding], state: JobState) -
     ranks = tuple(sorted({rank for f in same for rank in _alike(f, culprit.ranks, state)}.union(culprit.ranks)))
     if len(ranks) == len(culprit.ranks):
         return cause
-    hosts = state.places.hosts_with(ranks) or culprit.hosts
+    hosts = state.processes.hosts_with(ranks) or culprit.hosts
     if rule.side == "seen":  # what they see of others sets only their host apart
-        hosts = hosts if len(hosts) == 1 < len(state.places.hosts) else ()
+        hosts = hosts if len(hosts) == 1 < len(state.processes.hosts) else ()
     naming = Naming("own-mouth", ranks if rule.side == "own" else (), hosts, culprit.gpus, culprit.peers)
     whole = replace(widen(naming, rule, ranks, state), first=culprit.first)
     values = without(cause.values, OF_ONE) | {"rank": ranks, "ranks": ranks}
@@ -178,5 +178,7 @@ def _alike(finding: Finding, ranks: Iterable[int], state: JobState) -> set[int]:
     shapes: dict[str, set[int]] = {}
     for record in finding.records:
         if not is_told_by_other(record):
-            shapes.setdefault(f"{record.kind} {mask_numbers(record.text)}", set()).update(state.places.ranks_of(record))
+            shapes.setdefault(f"{record.kind} {mask_numbers(record.text)}", set()).update(
+                state.processes.ranks_of(record)
+            )
     return {rank for told in shapes.values() if told.intersection(ranks) for rank in told}

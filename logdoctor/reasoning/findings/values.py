@@ -51,7 +51,7 @@ def collect_values(shown: Shown, state: JobState) -> Values:
 
 def _of_job(shown: Shown, _: Values, state: JobState) -> Values:
     """Provide ``last_progress``, ``nranks``, the versions, and the ``ranks`` that show the failure."""
-    progress, expected = state.last_progress(), state.places.expected
+    progress, expected = state.last_progress(), state.processes.expected
     return {
         **{f"{product}_version": version for product, version in state.versions.first.items()},
         **({"last_progress": f"{progress.unit} {progress.value}".strip()} if progress else {}),
@@ -65,7 +65,7 @@ def _of_lines(shown: Shown, _: Values, state: JobState) -> Values:
     values: Values = {}
     for m in reversed(shown.telling):
         pid = m.record.fields.get("pid") if m.record.is_about_others else m.record.pid
-        source = {"rank": state.places.rank_of(m.record), "host": state.places.host_of(m.record), "pid": pid}
+        source = {"rank": state.processes.rank_of(m.record), "host": state.processes.host_of(m.record), "pid": pid}
         values |= {**m.record.fields, **m.captured, **{k: v for k, v in source.items() if v is not None}}
     return values
 
@@ -92,7 +92,7 @@ def _call(shown: Shown, _: Values, state: JobState) -> Values:
         calls: dict[int | None, Value] = {}
         for m in shown.matches:
             if call := m.captured.get(name) or m.record.fields.get(name):
-                calls.setdefault(state.places.rank_of(m.record), call)
+                calls.setdefault(state.processes.rank_of(m.record), call)
         if len({*map(str, calls.values())}) > 1:
             apart[name] = ()
     return apart
@@ -110,7 +110,7 @@ def _other_side(shown: Shown, values: Values, state: JobState) -> Values:
     peers = [m.record.fields.get("peer") for m in shown.decisive]
     if len({*peers}) == 1 and peers[0] and len({m.record.pid for m in shown.decisive}) > 1:
         told["towards"] = "one-peer"
-    hosts = {state.places.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
+    hosts = {state.processes.host_at(peer) for peer in peers if isinstance(peer, str) and peer}
     if len(hosts) == 1 and (host := hosts.pop()):
         told["peer_host"] = host
         if is_address(bare_address(next(p for p in peers if isinstance(p, str)))):
@@ -231,7 +231,7 @@ class FindingValues(Mapping[str, Value]):
 
     def _hosts_alike(self) -> tuple[str, ...]:
         if self._hosts is None:
-            self._hosts = self._state.places.hosts_with(self._alike()) if self._state is not None else ()
+            self._hosts = self._state.processes.hosts_with(self._alike()) if self._state is not None else ()
         return self._hosts
 
     def _read_state(self, name: str) -> Value:

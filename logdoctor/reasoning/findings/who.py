@@ -126,7 +126,7 @@ def all_alike(failure: Failure, state: JobState) -> Naming | None:
     As many lines without a rank must tell the failure. Only their number is known if the launcher names fewer.
     """
     first, (ranks, hosts) = failure.proof, _names(failure, state)
-    nameless = [m.record for m in failure.decisive if state.places.rank_of(m.record) is None]
+    nameless = [m.record for m in failure.decisive if state.processes.rank_of(m.record) is None]
     ends = state.named_ends.all_in_attempt_of(first)
     for end in ends if failure.rule.side == "own" else ():
         alike = numbers(end.fields.get("alike_ranks"))
@@ -136,7 +136,7 @@ def all_alike(failure: Failure, state: JobState) -> Naming | None:
         return None
     same = [e for e in nameless if _said(e) == _said(first) and state.runs.same_span(first, e)]
     named = ranks_of(ends, state)
-    of_host = hosts if state.places.only_host and not _is_yours(failure.rule) else ()
+    of_host = hosts if state.processes.only_host and not _is_yours(failure.rule) else ()
     return Naming("all-alike", hosts=of_host, count=len(same)) if len(same) > max(1, len(named)) else None
 
 
@@ -157,7 +157,7 @@ def named(failure: Failure, state: JobState) -> Naming | None:
     ranks, hosts = captured_ranks(failure.blaming), captured_hosts(failure.blaming)
     if not ranks and not hosts:
         records = [m.record for m in failure.blaming]
-        of_somebody = [e for e in records if e.host or state.places.rank_of(e) is not None]
+        of_somebody = [e for e in records if e.host or state.processes.rank_of(e) is not None]
         ranks, hosts = ranks_of(of_somebody, state), hosts_of(of_somebody, state)
     pointed = _naming("named" if ranks or hosts else "other-side", failure, ranks, hosts)
     if failure.blaming and pointed.names_somebody:
@@ -246,31 +246,31 @@ def of_class(failure: Failure, state: JobState) -> Names:
         return names if single and _stands_apart(speakers, state) else NOBODY
     records = (m.record for m in failure.decisive if m.captured.get("peer") or peer_of(m.record))
     both_sides, one_host = hosts_of(records, state), is_on_one_host(state, sure="peers" in rule.culprit)
-    if single and (both_sides or one_host or "peers" not in rule.culprit or len(state.places.hosts) != 1):
+    if single and (both_sides or one_host or "peers" not in rule.culprit or len(state.processes.hosts) != 1):
         return _or_only(failure, state)
     return (), speakers.hosts if one_host or len(both_sides) == len(speakers.hosts) == 2 else ()
 
 
 def _or_only(failure: Failure, state: JobState) -> Names:
     """Return the speakers, else the only rank and the only host of the job."""
-    speakers, places = failure.speakers, state.places
+    speakers, processes = failure.speakers, state.processes
     if speakers.ranks or speakers.hosts or failure.rule.role not in ("cause", "fallback"):
         return speakers.ranks, speakers.hosts
-    alone = len(places.ranks) == 1 and (places.expected or 1) == 1
-    return tuple(places.ranks) if alone else (), only_host(state)
+    alone = len(processes.ranks) == 1 and (processes.expected or 1) == 1
+    return tuple(processes.ranks) if alone else (), only_host(state)
 
 
 def _stands_apart(speakers: Speakers, state: JobState) -> bool:
     """Return whether others were heard and do not report it, or the launcher tells the end of this process."""
     ranks, hosts = speakers.ranks, speakers.hosts
-    others = state.places.ranks.difference(ranks) if ranks else {*state.places.hosts}.difference(hosts)
+    others = state.processes.ranks.difference(ranks) if ranks else {*state.processes.hosts}.difference(hosts)
     ends = state.named_ends.ends_in_attempt_of(speakers.records[0])
     return bool(others) or ranks_of(ends, state) == ranks != ()
 
 
 def only_host(state: JobState) -> tuple[str, ...]:
     """Return the host of a job that has one host only."""
-    hosts = tuple(state.places.hosts or state.places.scheduler_hosts)
+    hosts = tuple(state.processes.hosts or state.processes.scheduler_hosts)
     return hosts if len(hosts) == 1 else ()
 
 
@@ -311,7 +311,7 @@ def _none_apart(naming: Naming, rule: Rule) -> bool:
 
 def is_everybody(count: int, state: JobState) -> bool:
     """Return whether so many ranks are all that the job can have."""
-    return count > 1 and count >= state.places.min_world_size
+    return count > 1 and count >= state.processes.min_world_size
 
 
 def is_on_one_host(state: JobState, *, sure: bool) -> bool:
@@ -319,9 +319,9 @@ def is_on_one_host(state: JobState, *, sure: bool) -> bool:
 
     It is sure if the number of ranks is told.
     """
-    places = state.places
-    few = (places.expected or 0) <= max(ON_A_NODE, len(places.ranks))
-    return few and len(places.hosts) == 1 and (places.expected is not None or not sure)
+    processes = state.processes
+    few = (processes.expected or 0) <= max(ON_A_NODE, len(processes.ranks))
+    return few and len(processes.hosts) == 1 and (processes.expected is not None or not sure)
 
 
 def victims_of(finding: Finding, explained: Sequence[Finding]) -> set[int]:
@@ -339,12 +339,12 @@ def find_speakers(rule: Rule, counted: MatchLists, state: JobState) -> Speakers:
     """Return the processes that the decisive records are of, as a line, a symptom or the launcher names them."""
     decisive = next(iter(counted.values()))
     records, lent = [m.record for m in decisive], False
-    nameless = all(state.places.rank_of(e) is None for e in records)
+    nameless = all(state.processes.rank_of(e) is None for e in records)
     captured = captured_ranks(decisive) if nameless else ()
     if nameless and not captured and rule.role in ("cause", "fallback"):
         ends, lent = _ends(rule, counted, records, state)
         hosts = hosts_of(records, state)
-        records += [e for e in ends if not hosts or state.places.host_of(e) in (None, *hosts)]
+        records += [e for e in ends if not hosts or state.processes.host_of(e) in (None, *hosts)]
     ranks, hosts = captured or ranks_of(records, state), hosts_of(records, state) or captured_hosts(decisive)
     return Speakers(records, ranks, hosts, lent)
 
@@ -356,7 +356,7 @@ def _ends(rule: Rule, counted: MatchLists, records: Sequence[Record], state: Job
     names the end: it quotes the exception, or a single process failed and a single failure is nobody's.
     """
     others = (m.record for matches in counted.values() for m in matches) if "any" in rule.when else ()
-    with_rank = [e for e in others if state.places.rank_of(e) is not None]
+    with_rank = [e for e in others if state.processes.rank_of(e) is not None]
     if len(ranks_of(with_rank, state)) == 1:
         return with_rank[:1], False
     first, ends = records[0], state.named_ends
@@ -366,7 +366,7 @@ def _ends(rule: Rule, counted: MatchLists, records: Sequence[Record], state: Job
     exception = first.fields.get("exception")
     if exception and any(end.fields.get("exception") == exception for end in named):
         return named, False
-    failed = {rank for e in ends.all_in_attempt_of(first) if (rank := state.places.rank_of(e)) is not None}
+    failed = {rank for e in ends.all_in_attempt_of(first) if (rank := state.processes.rank_of(e)) is not None}
     # a process raises once and is terminated once, so one kind of record stands once for each
     kinds = Counter(e.kind for e in records if e.reports_own_end)
     single = max(kinds.values(), default=0) < 2 or len({e.pid or e.order for e in records}) == 1
@@ -375,11 +375,11 @@ def _ends(rule: Rule, counted: MatchLists, records: Sequence[Record], state: Job
 
 
 def ranks_of(records: Iterable[Record], state: JobState) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(rank for e in records for rank in state.places.ranks_of(e)))
+    return tuple(dict.fromkeys(rank for e in records for rank in state.processes.ranks_of(e)))
 
 
 def hosts_of(records: Iterable[Record], state: JobState) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(host for e in records if (host := state.places.host_of(e))))
+    return tuple(dict.fromkeys(host for e in records if (host := state.processes.host_of(e))))
 
 
 def captured_ranks(matches: Sequence[Match]) -> tuple[int, ...]:
@@ -435,12 +435,12 @@ def find_first(rule: Rule, counted: MatchLists, state: JobState) -> FirstMover |
     records = sorted((m.record for matches in counted.values() for m in matches), key=lambda e: e.order)
     lowest = next((rank for e in records if (rank := e.fields.get("lowest")) is not None), None)
     if isinstance(lowest, int):
-        return FirstMover(lowest, state.places.host_with(lowest), by="number")
+        return FirstMover(lowest, state.processes.host_with(lowest), by="number")
     earliest: dict[tuple[int | None, str | None], Record] = {}
     for record in filter(speaks_for_itself, records):
-        rank, host = state.places.rank_of(record), short_host(record.source.host or "") or None
+        rank, host = state.processes.rank_of(record), short_host(record.source.host or "") or None
         if rank is not None or host is not None:
-            earliest.setdefault((rank, host or state.places.host_with(rank)), record)
+            earliest.setdefault((rank, host or state.processes.host_with(rank)), record)
     if len(earliest) < 2:
         return None
     if rule.failure_class == "waits in vain":
@@ -457,7 +457,7 @@ def find_first(rule: Rule, counted: MatchLists, state: JobState) -> FirstMover |
 
 def with_places(culprit: Culprit, rule: Rule, state: JobState) -> Culprit:
     """Return the culprit with what is known of the places of its ranks."""
-    seats = state.places.seats()
+    seats = state.processes.seats()
     of_ranks = [seats.get(rank, Seat()) for rank in culprit.ranks]
     hosts = (*culprit.hosts, *(short_host(s.host) for s in of_ranks if s.host))
     first = culprit.first

@@ -75,8 +75,8 @@ class Lives:
 
     READS = ("all",)
 
-    def __init__(self, places: Processes, attempts: Attempts, clocks: Clocks, steps: Steps) -> None:
-        self.places, self.attempts, self.clocks, self.steps = places, attempts, clocks, steps
+    def __init__(self, names: Processes, attempts: Attempts, clocks: Clocks, steps: Steps) -> None:
+        self.names, self.attempts, self.clocks, self.steps = names, attempts, clocks, steps
         self.processes: dict[Process, Lifecycle] = {}
         self.named_ends = NamedEnds(attempts)
         self.program, self.job = Lifecycle(), Lifecycle()
@@ -246,7 +246,7 @@ class Lives:
         """
         if later.line.file == earlier.line.file:
             return later.order > earlier.order
-        hosts = self.places.host_of(earlier), self.places.host_of(later)
+        hosts = self.names.host_of(earlier), self.names.host_of(later)
         seconds, doubt = self.clocks.seconds(earlier, later, hosts)
         return seconds is not None and seconds > doubt
 

@@ -130,7 +130,7 @@ class _Scope:
         self._first_failure = first_failure
         self._before = NEAR_UNKNOWN if any(t.untimed_first for t in files) else NEAR
         self._behind = NEAR_UNKNOWN if any(t.untimed_last for t in files) else NEAR
-        self._hosts = _all_hosts(state.places)
+        self._hosts = _all_hosts(state.processes)
 
     def zone_of(self, record: Record) -> float:
         """Return the seconds to add to the times of a file, if its clock is in another time zone than the job's.
@@ -163,11 +163,11 @@ class _Scope:
         return _shape(host) in map(_shape, self._hosts)
 
 
-def _all_hosts(places: Processes) -> frozenset[str]:
+def _all_hosts(processes: Processes) -> frozenset[str]:
     """Return the names of the job's hosts. Return an empty set unless all of them are known."""
-    hosts = frozenset(short_host(host) for host in places.hosts if not is_address(host))
-    is_complete = (places.communicators.nodes is not None and len(hosts) >= places.communicators.nodes) or (
-        places.expected is not None and places.ranks_with_host() >= places.expected
+    hosts = frozenset(short_host(host) for host in processes.hosts if not is_address(host))
+    is_complete = (processes.communicators.nodes is not None and len(hosts) >= processes.communicators.nodes) or (
+        processes.expected is not None and processes.ranks_with_host() >= processes.expected
     )
     return hosts if is_complete else frozenset()
 

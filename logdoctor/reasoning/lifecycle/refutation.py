@@ -44,7 +44,7 @@ def is_refuted(alarm: Record | Finding, lives: Lives, run: Run = None) -> Refuta
     """Return why the job, or ``run``, got over an alarm.  Return None if it did not."""
     if isinstance(alarm, Finding):
         return _refute_finding(alarm, lives, run)
-    return _refute(alarm, lives.places.rank_of(alarm), lives, run)
+    return _refute(alarm, lives.names.rank_of(alarm), lives, run)
 
 
 def goes_on(record: Record, lives: Lives) -> bool:
@@ -101,7 +101,7 @@ def _worked_on(alarm: Record, work: Work, lives: Lives, counts: Callable[[Record
 
 def _clearly_after(later_record: Record, earlier: Record, lives: Lives) -> bool:
     """Return whether the order is clear although clocks of two hosts may differ."""
-    host, other = lives.places.host_of(later_record), lives.places.host_of(earlier)
+    host, other = lives.names.host_of(later_record), lives.names.host_of(earlier)
     return None in (host, other) or host == other or lives.surely_after(later_record, earlier)
 
 

@@ -36,7 +36,7 @@ def _find_closing_after_count(state: JobState, in_run: Callable[[Record], bool])
 
     The count alone tells no end, because a program may check its work in the middle.
     """
-    told, members = state.lives.closings.get(COUNT, {}), state.places.expected or 1
+    told, members = state.lives.closings.get(COUNT, {}), state.processes.expected or 1
     if None not in told or members == 1 or not in_run(told[None]):
         return None
     for kind, closings in state.lives.closings.items():
@@ -59,7 +59,7 @@ def _find_closing(state: JobState, in_run: Callable[[Record], bool]) -> Record |
     for closings in state.lives.closings.values():
         closed = {key: record for key, record in closings.items() if record.order > last.order}
         said = None in closed and state.steps.may_end_after(last)
-        if said or (is_full and len(closed) >= (state.places.expected or 1)):
+        if said or (is_full and len(closed) >= (state.processes.expected or 1)):
             return max(closed.values(), key=lambda record: record.order)
     return None
 
@@ -73,7 +73,7 @@ def _stands(end: Record, state: JobState) -> bool:
     lives = state.lives
     if end.has("ends well", "named"):
         ends = {(e.host, e.pid) for e in lives.good_ends if e.has("ends well", "named")}
-        return len(ends) >= min(state.places.expected or 1, MAX_GOOD_ENDS)
+        return len(ends) >= min(state.processes.expected or 1, MAX_GOOD_ENDS)
     return not end.has("ends well", "process") or _all_ended_well(end, lives)
 
 
@@ -106,8 +106,8 @@ def is_alive(state: JobState) -> bool:
     return bool(
         lives.seen
         or state.phases
-        or state.places.ranks
-        or state.places.expected
+        or state.processes.ranks
+        or state.processes.expected
         or state.launcher
         or state.environment
         or lives.good_ends

@@ -85,8 +85,8 @@ def split_odd(values: Mapping[K, Hashable]) -> tuple[list[K], list[K]]:
 def ranks_and_hosts(name: str, records: Iterable[Record], state: JobState) -> dict[str, Value]:
     """Return the known ranks and hosts of ``records`` as fields. ``late`` gives ``late`` and ``late_hosts``."""
     records = [*records]
-    ranks = {rank for e in records if (rank := state.places.rank_of(e)) is not None}
-    hosts = {host for e in records if (host := state.places.host_of(e))}
+    ranks = {rank for e in records if (rank := state.processes.rank_of(e)) is not None}
+    hosts = {host for e in records if (host := state.processes.host_of(e))}
     return {name: tuple(sorted(ranks)), f"{name}_hosts": tuple(sorted(hosts))}
 
 

@@ -199,11 +199,11 @@ def _missing_rank(waiting: Sequence[Wait], states: States, state: JobState) -> i
     It must have printed lines and no failure. The first collectives do not count, because a rank may not have started
     yet.
     """
-    first, missing = waiting[0].number, awaited(state.places.ranks, waiting)
+    first, missing = waiting[0].number, awaited(state.processes.ranks, waiting)
     if any(w.number != first for w in waiting) or min(first, len(waiting)) < MIN_WAITING or len(missing) != 1:
         return None
     rank = missing[0]
-    few = len(waiting) < (state.places.expected or 0) * MIN_WAITING_SHARE
+    few = len(waiting) < (state.processes.expected or 0) * MIN_WAITING_SHARE
     enqueued = any(other == rank and "last_enqueued" in e.fields for (_, other), e in states.items())
     return None if few or enqueued or rank in state.lives.with_alarm() else rank
 
@@ -227,7 +227,7 @@ def straggler(t: Timeline, state: JobState) -> Iterator[Record]:
 
     def was_awaited(file: str, busy: Record) -> bool:
         """Return whether ``busy``, the last progress in ``file``, shows a rank that the others waited for."""
-        end, rank = timeouts.get(file), state.places.rank_of(busy)
+        end, rank = timeouts.get(file), state.processes.rank_of(busy)
         if not t.holds(busy) or (end is None and rank is None) or not _is_under_way(busy, end):
             return False
         if _is_step_or_resume(busy) and not _is_replay(busy):
@@ -266,9 +266,9 @@ def _absent_rank(busy: Record, waits: Sequence[Wait], state: JobState) -> int | 
     On a single node the local rank of ``busy`` is taken. Rank 0 is taken in phases that frameworks run there first.
     """
     waiting = {w.who for w in waits}
-    absent = awaited(range(max(state.places.expected or 0, max(waiting, default=0) + 1)), waits)
+    absent = awaited(range(max(state.processes.expected or 0, max(waiting, default=0) + 1)), waits)
     local = busy.source.local_rank
-    if local in absent and max((*waiting, *state.places.ranks), default=0) < MAX_LOCAL_RANKS:
+    if local in absent and max((*waiting, *state.processes.ranks), default=0) < MAX_LOCAL_RANKS:
         return local
     if 0 in absent and busy.fields.get("phase") in RANK_0_PHASES:
         return 0

@@ -84,7 +84,7 @@ def collective_mismatch(t: Timeline, state: JobState) -> Iterator[Record]:
             other_op_shape=other.shape,
             ranks=tuple(sorted(odd)),
             odd=tuple(sorted(odd)),
-            odd_hosts=state.places.hosts_with(odd),
+            odd_hosts=state.processes.hosts_with(odd),
             seq=other.seq if other.seq == usual.seq else None,
         )
 
@@ -186,7 +186,7 @@ def shared_gpu(t: Timeline, state: JobState) -> Iterator[Record]:
 
 
 def _shared_gpu(members: Mapping[int, Record], host: str, bus: str, state: JobState) -> Record:
-    ranks = {rank for e in members.values() if (rank := state.places.rank_of(e)) is not None}
+    ranks = {rank for e in members.values() if (rank := state.processes.rank_of(e)) is not None}
     return derive_of_other(
         "shared_gpu",
         [*members.values()][-1],

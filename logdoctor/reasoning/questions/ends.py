@@ -170,7 +170,7 @@ def _first_exits(record: Record, job_ends: Mapping[str, Record]) -> Iterator[Rec
 
 
 def _rank(record: Record, state: JobState) -> int | None:
-    rank = state.places.rank_of(record)
+    rank = state.processes.rank_of(record)
     group_rank = record.fields.get("group_rank")
     return rank if rank is not None else group_rank if isinstance(group_rank, int) else None
 
@@ -180,12 +180,12 @@ def _deaths(record: Record, state: JobState) -> Iterator[Death]:
     end = end_of(record)
     if end.is_well:
         return
-    ranks = state.places.task_ranks(record) or (_rank(record, state),)
+    ranks = state.processes.task_ranks(record) or (_rank(record, state),)
     if ranks == (None,) and record.kind == "openmpi.exit_code":
         return  # headline of the report that names the rank
     pid = record.fields.get("pid", record.source.pid if record.reports_own_end else None)
     for rank in ranks:
-        host = state.places.host_of(record) or state.places.host_with(rank)
+        host = state.processes.host_of(record) or state.processes.host_with(rank)
         yield Death(rank, host, pid if isinstance(pid, int) else None, end)
 
 

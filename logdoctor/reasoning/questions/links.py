@@ -59,15 +59,15 @@ def pointed_at(t: Timeline, state: JobState) -> Iterator[Record]:
     complaining: set[str | None] = set()
     for record in links:
         peer = bare_address(_peer(record) or "")
-        target, source = state.places.host_at(peer), state.places.host_of(record)
+        target, source = state.processes.host_at(peer), state.processes.host_of(record)
         if target != source:
             complaining.add(source)
             votes.setdefault(target or peer, {}).setdefault(_name(record, state), record)
     if not votes:
-        hosts = {state.places.host_of(record) for record in links}
+        hosts = {state.processes.host_of(record) for record in links}
         if len(hosts) == 1 and (host := hosts.pop()) is not None:
             yield _pointed_at(host, {_name(e, state): e for e in links}, state)
-    known = {host: complaints for host, complaints in votes.items() if host in state.places.hosts}
+    known = {host: complaints for host, complaints in votes.items() if host in state.processes.hosts}
     accused = [host for host, told in known.items() if len(told) >= MIN_VOTES and _is_convincing(told, state)]
     if not accused and len(votes) == 1:
         accused = [host for host, complaints in known.items() if _all_say(_CLOSED_BY_PEER, complaints)]
@@ -75,7 +75,7 @@ def pointed_at(t: Timeline, state: JobState) -> Iterator[Record]:
     silent = silent or [host for host in accused if _silent_rank(host, state) is not None]
     if len(silent) == 1:
         yield _pointed_at(silent[0], votes[silent[0]], state)
-    elif len(state.places.hosts) > 1 or (state.places.expected or 0) > len(state.places.ranks):
+    elif len(state.processes.hosts) > 1 or (state.processes.expected or 0) > len(state.processes.ranks):
         for target, complaints in votes.items():
             if target not in known and len(complaints) >= MIN_VOTES and complaining <= _hosts(complaints, state):
                 first = _first(complaints)
@@ -102,10 +102,10 @@ def _silent_rank(host: str, state: JobState) -> int | None:
 
     The result is None unless the hosts of all ranks are known.
     """
-    ranks = state.places.ranks_on(host)
-    if not ranks or state.places.expected is None or state.places.ranks_with_host() < state.places.expected:
+    ranks = state.processes.ranks_on(host)
+    if not ranks or state.processes.expected is None or state.processes.ranks_with_host() < state.processes.expected:
         return None
-    quiet = ranks - {state.places.rank_named(process) for process in state.lives.with_alarm()}
+    quiet = ranks - {state.processes.rank_named(process) for process in state.lives.with_alarm()}
     return quiet.pop() if len(quiet) == 1 else None
 
 
@@ -116,7 +116,7 @@ def _is_in_one_file(complaints: Complaints, state: JobState) -> bool:
     """
     hosts: dict[str, set[str]] = {}
     for record in complaints.values():
-        if host := state.places.host_of(record):
+        if host := state.processes.host_of(record):
             hosts.setdefault(record.line.file, set()).add(host)
     return any(len(group) >= MIN_VOTES for group in hosts.values())
 
@@ -134,7 +134,7 @@ def _all_say(pattern: regex.Pattern[str], complaints: Complaints) -> bool:
 
 
 def _hosts(complaints: Complaints, state: JobState) -> set[str | None]:
-    return {state.places.host_of(e) for e in complaints.values()}
+    return {state.processes.host_of(e) for e in complaints.values()}
 
 
 def _first(complaints: Complaints) -> Record:
@@ -143,8 +143,8 @@ def _first(complaints: Complaints) -> Record:
 
 def _name(record: Record, state: JobState) -> Value:
     """Return the rank of the process, else its host and pid."""
-    rank = state.places.rank_of(record)
-    return rank if rank is not None else f"{state.places.host_of(record)}:{record.pid}"
+    rank = state.processes.rank_of(record)
+    return rank if rank is not None else f"{state.processes.host_of(record)}:{record.pid}"
 
 
 def _link(record: Record) -> tuple[object, ...]:
@@ -237,7 +237,7 @@ def other_subnet(t: Timeline, state: JobState) -> Iterator[Record]:
         addresses = own.get(host, {}) if record.fields.get("errno") in UNREACHABLE else {}
         if addresses and _network(peer) and not any(_network(a) in ("", _network(peer)) for a in addresses):
             address, interface = next(iter(addresses.items()))
-            told, peer_host = f"{interface}:{address}" if interface else address, state.places.host_at(peer)
+            told, peer_host = f"{interface}:{address}" if interface else address, state.processes.host_at(peer)
             yield derive_record("other_subnet", record, host=host, own=told, peer=peer, peer_host=peer_host)
             return
 

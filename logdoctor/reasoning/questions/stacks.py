@@ -83,7 +83,7 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
     by_rank: dict[object, Place] = {}
     for process, record in latest.items():
         if (place := place_of(record)) is not None:
-            rank = state.places.rank_of(record)
+            rank = state.processes.rank_of(record)
             by_rank[process if rank is None else rank] = place
     places = sorted(by_rank.values(), key=lambda p: p.record.order)
     odd, others = _split_odd(places) if places else ([], [])

@@ -61,8 +61,8 @@ def blocked_calls(t: Timeline, state: JobState) -> Iterator[Record]:
     first = first_of_each(blocked, lambda e: e.rank)
     if len(first) < MIN_WAITING or not any(map(_timed_out, first.values())):
         return
-    expected = range(min(state.places.expected or 0, MAX_RANKS))
-    absent = awaited({*state.places.ranks, *reported, *expected}, (Wait(rank, e) for rank, e in first.items()))
+    expected = range(min(state.processes.expected or 0, MAX_RANKS))
+    absent = awaited({*state.processes.ranks, *reported, *expected}, (Wait(rank, e) for rank, e in first.items()))
     failed = {e.rank for e in failures if e not in blocked}
     if len(absent) == 1 and absent[0] not in failed:
         yield _silent_rank(absent[0], first.values(), state, is_killed=len(killed) == 1)
@@ -84,7 +84,7 @@ def _silent_rank(missing: int, waiting: Iterable[Record], state: JobState, *, is
         "silent_rank",
         first,
         missing=(missing,),
-        missing_hosts=state.places.hosts_with((missing,)),
+        missing_hosts=state.processes.hosts_with((missing,)),
         function=_function(place.call) if place else "",
         unresponsive="yes" if is_killed else "no",
     )
@@ -114,7 +114,7 @@ def _compare(waits: Mapping[int, Wait], state: JobState) -> Iterator[Record]:
             here=_own_frame(w for w in waits.values() if w.call == odd_wait.call),
             there=_own_frame(waits[rank] for rank in most),
             odd=tuple(few),
-            odd_hosts=state.places.hosts_with(few),
+            odd_hosts=state.processes.hosts_with(few),
         )
 
 

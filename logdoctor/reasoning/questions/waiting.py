@@ -137,7 +137,7 @@ def store_barrier(t: Timeline, state: JobState) -> Iterator[Record]:
     missing = tuple(awaited(range(world), waits))
     is_told = first is not None and not is_complete and (first.failing or len(waits) >= MIN_LINES)
     if is_told and first and missing and len(ranks) == joined == world - len(missing) and 2 * joined >= world:
-        hosts = state.places.hosts_with(missing)
+        hosts = state.processes.hosts_with(missing)
         yield derive_record("never_came", first, missing=missing, missing_hosts=hosts, joined=joined, world=world)
 
 
@@ -151,7 +151,7 @@ def absent_rank(t: Timeline, state: JobState) -> Iterator[Record]:
     """
     gave_up = t.of("gives up")
     sizes = [size for e in t.of("elastic.config") if isinstance(size := e.fields.get("nproc_per_node"), int)]
-    size = state.places.per_node or (sizes[-1] if sizes else 0)
+    size = state.processes.per_node or (sizes[-1] if sizes else 0)
     for record in t.of("elastic.failure_summary") if gave_up else ():
         local, others = record.fields.get("local_rank"), record.fields.get("other_ranks")
         if record.rank is None or not isinstance(others, tuple) or not isinstance(local, int):
@@ -195,5 +195,5 @@ def lone_phase(t: Timeline, state: JobState) -> Iterator[Record]:
     began_last = rank in steps and printed_after(alone.record, steps[rank])
     is_awaited = began_last and waits and rank in awaited(steps, waits.values())
     if is_awaited and all(state.surely_after(wait.record, alone.record) for wait in waits.values()):
-        host = state.places.host_of(alone.record)
+        host = state.processes.host_of(alone.record)
         yield derive_record("lone_phase", alone.record, rank=rank, host=host, phase=alone.what, work=alone.call)

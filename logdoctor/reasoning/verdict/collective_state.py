@@ -57,4 +57,4 @@ def _numbers(state: Record) -> Iterator[tuple[str, int]]:
 
 
 def _is_rank(number: int, state: JobState) -> bool:
-    return number < (state.places.expected or 1 << 22)
+    return number < (state.processes.expected or 1 << 22)

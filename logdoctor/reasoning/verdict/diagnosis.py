@@ -136,7 +136,7 @@ def _without_repeats(records: Iterable[Record], state: JobState) -> Iterator[Rec
     """
     texts, shapes = set[_SourceText](), Counter[_SourceText]()
     for record in records:
-        source = state.places.rank_of(record), state.places.host_of(record)
+        source = state.processes.rank_of(record), state.processes.host_of(record)
         text = record.line.text if record.lines else record.text
         shape = source, mask_numbers(text)
         if (source, text) not in texts and shapes[shape] < MAX_ALIKE:

@@ -67,8 +67,8 @@ def _begin_with(state: JobState, first_failure: Record | None, words: Catalogue)
         return []
     named = state.named_ends.ends_in_attempt_of(first_failure)
     for key, record in [*(("collect.noticed", end) for end in named[:1]), ("collect.failed", first_failure)]:
-        if (rank := state.places.rank_of(record)) is not None:
-            return [_fill(key, rank, state.places.host_of(record), None, words)]
+        if (rank := state.processes.rank_of(record)) is not None:
+            return [_fill(key, rank, state.processes.host_of(record), None, words)]
     return []
 
 

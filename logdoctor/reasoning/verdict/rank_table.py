@@ -51,16 +51,16 @@ def rank_rows(
 
     The table is empty if fewer than two ranks are known, or if no row has a failure, progress or culprit.
     """
-    seats = state.places.seats()
+    seats = state.processes.seats()
     answer = _Answer(ranking, seats, state)
     last_lines = _last_records(state)
     failures = _first_failures(state, _explained_failures(rules, matches, ranking), harmless, answer.ranks)
     in_log = last_lines.keys() | failures.keys() | answer.ranks | state.steps.ranks
     if len(in_log) < 2:
         return ()
-    all_ranks = sorted({*range(min(state.places.expected or 0, MAX_ROWS)), *in_log})[:MAX_ROWS]
+    all_ranks = sorted({*range(min(state.processes.expected or 0, MAX_ROWS)), *in_log})[:MAX_ROWS]
     began = min((f.record for f in failures.values()), key=_sort_key, default=None)
-    steps, per_node = state.steps.by_rank(), state.places.per_node
+    steps, per_node = state.steps.by_rank(), state.processes.per_node
     rows = []
     for rank in all_ranks:
         failure = failures.get(rank)
@@ -79,7 +79,7 @@ def _last_records(state: JobState) -> dict[int, Record]:
     """Return the last record that each rank printed."""
     last = dict[int, Record]()
     for process, life in state.lives.processes.items():
-        rank = state.places.rank_named(process) if life.last is not None else None
+        rank = state.processes.rank_named(process) if life.last is not None else None
         if life.last is not None and rank is not None and (rank not in last or last[rank].order < life.last.order):
             last[rank] = life.last
     return last
@@ -99,7 +99,7 @@ def _first_failures(
     failures = [f for f in (*explained, *plain) if f.record.order not in harmless]
     of_last = {e.order for e in state.runs.select_last_run(f.record for f in failures)}
     for failure in (f for f in failures if f.record.order in of_last):
-        rank = state.places.rank_of(failure.record)
+        rank = state.processes.rank_of(failure.record)
         if rank is None or (not failure.signature and (rank in first or is_refuted(failure.record, state.lives))):
             continue
         key = failure.record.order, (OF_BLAMED if rank in blamed else OF_OTHERS).index(failure.role)
@@ -122,7 +122,7 @@ class _Answer:
         record = proof_of(finding)
         self.ranks = _blamed(finding, seats)
         if record.format != "ledger":
-            if state.places.rank_of(record) in (None, *self.ranks):
+            if state.processes.rank_of(record) in (None, *self.ranks):
                 self.failure = Failure(record, finding.rule.signature)
         elif record.kind == "ledger.missing_rank" or record.fields.get("phase") == "enqueue":
             self.never_started = _collective(record)
@@ -167,7 +167,7 @@ def _part_without_failure(
 
 
 def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _Answer, state: JobState) -> RankRow:
-    only_host = next(iter(state.places.hosts)) if len(state.places.hosts) == 1 else None
+    only_host = next(iter(state.processes.hosts)) if len(state.processes.hosts) == 1 else None
     return RankRow(
         rank=rank,
         role=part,

@@ -53,8 +53,8 @@ def _find_silent(rows: Sequence[RankRow], gap: float) -> int | None:
 
 
 def _suspect(rank: int, confidence: float, why: str, steps: Mapping[int, Record], state: JobState) -> Suspect:
-    seat = state.places.seats().get(rank, Seat())
+    seat = state.processes.seats().get(rank, Seat())
     evidence = (state.evidence(steps[rank]),) if rank in steps else ()
     gpu = None if seat.gpu is None else str(seat.gpu)
-    host = seat.host or (state.places.host_of(steps[rank]) if rank in steps else None)
+    host = seat.host or (state.processes.host_of(steps[rank]) if rank in steps else None)
     return Suspect(rank, host, gpu, seat.pid, confidence, why, evidence)
