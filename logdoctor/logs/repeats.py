@@ -34,7 +34,7 @@ from msgspec import Struct, field
 from logdoctor.logs.times import parse_time
 from logdoctor.model import Candidate, Line, Record, Source
 from logdoctor.model.digests import blake2b
-from logdoctor.model.numbers import ZERO_DIGITS
+from logdoctor.model.numbers import ZERO_DIGITS, number
 
 if TYPE_CHECKING:
     from logdoctor.logs.line_parser import LineParser
@@ -418,9 +418,9 @@ def _number(values: Sequence[object], examples: Sequence[Example]) -> Make | Non
     for i, raw in enumerate(examples[0].lines):
         for run in () if i and b"0x" in raw else _RUN.finditer(raw):
             part = slice(*run.span())
-            texts = [e.lines[i][part] for e in examples]
-            if all(text.isdigit() and int(text) == value for text, value in zip(texts, values, strict=True)):
-                return lambda texts, _parser, i=i, part=part: int(texts[i][part])  # type: ignore[misc]
+            texts = [e.lines[i][part].decode("ascii") for e in examples]
+            if all(number(text) == value for text, value in zip(texts, values, strict=True)):
+                return lambda texts, _parser, i=i, part=part: number(texts[i][part])  # type: ignore[misc]
     return None
 
 
