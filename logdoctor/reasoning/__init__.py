@@ -144,9 +144,10 @@ class Reasoner:
         """
         matches, known = self.matches, self._conclusions.state
         conditions = Conditions(known, hung=self.hung)
-        runs = split_runs(self.rules, self.classes, matches, conditions)
-        selected = select_run(runs)
-        analysis = selected.analysis if selected else analyse(self.rules, self.classes, matches, conditions)
+        with known.processes.remembering():
+            runs = split_runs(self.rules, self.classes, matches, conditions)
+            selected = select_run(runs)
+            analysis = selected.analysis if selected else analyse(self.rules, self.classes, matches, conditions)
         ranking, state = analysis.ranking, analysis.state
         all_failures = self._failures_without(())
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}

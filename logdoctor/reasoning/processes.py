@@ -8,10 +8,11 @@ Memory is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from itertools import product
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,6 +36,7 @@ from logdoctor.reasoning.lifecycle.launchers import local_rank_of_end, names_an_
 Process = int | tuple[str, int] | str
 """A process as a line names it: its rank, else its host and pid, else its file, with its host if that is told."""
 Same = Literal["yes", "no", "open"]
+T = TypeVar("T", int, str)
 MAX_RANKS = 1 << 20
 MAX_HOSTS = 4096
 MAX_ADDRESSES = 1 << 16
@@ -85,6 +87,8 @@ class Processes:
         self._has_agents = False
         """True if agents of torchrun start the ranks. Then a task of Slurm is an agent and no rank."""
         self._records = 0
+        self._known: dict[tuple[str, int], tuple[Record, int | str | None]] | None = None
+        """Answers while `remembering`, by the record's id. The record is kept, so that no other has its id."""
         self._found: tuple[int, dict[str, set[int]]] = -1, {}
         """Cache of `ranks_on`, with the number of records at which it was made."""
         self.readers = (
@@ -290,8 +294,9 @@ class Processes:
 
     def rank_of(self, record: Record) -> int | None:
         """Return the global rank that ``record`` is about."""
-        if record.rank is not None:
-            return record.rank
+        return record.rank if record.rank is not None else self._answer("rank", record, self._find_rank)
+
+    def _find_rank(self, record: Record) -> int | None:
         names_other = record.tells("first end") and not record.reports_own_end
         pid = record.fields.get("pid") if names_other else record.pid  # the reporter has a pid of its own
         rank = self.rank_at(short_host(record.host or ""), pid if isinstance(pid, int) else None)
@@ -307,6 +312,23 @@ class Processes:
         if tasks := self.task_ranks(record):
             return tasks[0] if len(tasks) == 1 else None
         return self._rank_from_tag(record)
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Remember answers while no record is read, because causes are compared pair by pair."""
+        self._known = {}
+        try:
+            yield
+        finally:
+            self._known = None
+
+    def _answer(self, what: str, record: Record, find: Callable[[Record], T | None]) -> T | None:
+        if self._known is None:
+            return find(record)
+        known = self._known.get((what, id(record)))
+        if known is None:
+            known = self._known[what, id(record)] = record, find(record)
+        return cast("T | None", known[1])
 
     def task_ranks(self, record: Record) -> tuple[int, ...]:
         """Return the ranks that Slurm lists.
@@ -409,6 +431,9 @@ class Processes:
 
     def host_of(self, record: Record) -> str | None:
         """Return the host of ``record``, else the only host of the job."""
+        return self._answer("host", record, self._find_host)
+
+    def _find_host(self, record: Record) -> str | None:
         host = record.host
         if host:
             host = short_host(nccl_host_name(record) or host)
