@@ -23,7 +23,8 @@ def collective_states(timeline: Timeline, state: JobState) -> tuple[CollectiveSt
     waits = _oldest_waits(timeline)
     states = {key: record for key, record in list_states(timeline).items() if "last_enqueued" in record.fields}
     keys = sorted(waits.keys() | states.keys())[:MAX_STATES]
-    return tuple(_state(key, waits.get(key), states.get(key)) for key in keys if _is_rank(key[1], state))
+    most = state.processes.expected or 1 << 22
+    return tuple(_state(key, waits.get(key), states.get(key)) for key in keys if key[1] < most)
 
 
 def _oldest_waits(timeline: Timeline) -> dict[Key, Wait]:
@@ -54,7 +55,3 @@ def _numbers(state: Record) -> Iterator[tuple[str, int]]:
         value = state.fields.get(name)
         if isinstance(value, int):
             yield name, value
-
-
-def _is_rank(number: int, state: JobState) -> bool:
-    return number < (state.processes.expected or 1 << 22)
