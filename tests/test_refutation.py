@@ -14,6 +14,8 @@ PROXY = [
     "node-b:812:944 [0] misc/socket.cc:550 NCCL WARN socketProgress: Connection closed by remote peer node-a<41122>",
     "node-b:812:944 [0] proxy.cc:1521 NCCL WARN [Service thread] Accept failed Resource temporarily unavailable",
 ]
+STACK = ["Traceback (most recent call last):", '  File "/srv/mia/fit.py", line 31, in scale', "    return x / y"]
+KILLED = "srun: error: node-b: task 1: Killed"
 CANCELLED = "slurmstepd: error: *** JOB 7 ON node-b CANCELLED AT 2026-03-02T10:12:09 DUE TO TIME LIMIT ***"
 
 
@@ -39,3 +41,8 @@ def test_lost_connection_after_the_last_step_is_no_failure(knowledge, lines, exp
 
 def test_alarm_after_the_last_step_of_a_job_that_had_to_be_ended_is_a_failure(knowledge):
     assert verdict(knowledge, *STEPS, LOST, CANCELLED) not in CALM
+
+
+@pytest.mark.parametrize(("after", "expected"), [(STEPS[1:2], "no-end-seen"), ([], "unknown"), ([KILLED], "unknown")])
+def test_stack_without_an_exception_is_a_failure_only_if_the_life_ends_there(knowledge, after, expected):
+    assert verdict(knowledge, STEPS[0], *STACK, *after) in (expected, "job.launch", "host.oom-kill")

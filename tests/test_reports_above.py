@@ -44,6 +44,10 @@ def test_steps_below_a_report_belong_to_its_job(how, expected, tmp_path, knowled
     assert answer(tmp_path, knowledge, out=job(11, how, 9)) == expected
 
 
+def test_good_job_comes_after_the_exception_of_a_bad_job(tmp_path, knowledge):
+    assert answer(tmp_path, knowledge, out=job(11, BAD, 4) + job(12, GOOD, 20), err=CRASHED) == "healthy"
+
+
 @pytest.mark.parametrize("before", ["", job(11, GOOD, 20)])
 def test_exception_in_stderr_belongs_to_a_last_job_that_ended_badly(before, tmp_path, knowledge):
     assert answer(tmp_path, knowledge, out=before + job(12, BAD, 4), err=CRASHED) == "app.exception"

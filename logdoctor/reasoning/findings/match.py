@@ -12,6 +12,7 @@ from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.findings.values import OF_ONE, Shown, collect_values, tell_culprit, without
 from logdoctor.reasoning.findings.who import Naming, find_culprit, is_told_by_other, speaks_for_itself, widen
 from logdoctor.reasoning.findings.wording import mask_numbers, slots_of
+from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 
 MAX_RECORDS = 24
@@ -158,6 +159,8 @@ def tell_of_all(cause: Finding, followers: Iterable[Finding], state: JobState) -
     A rule may hold on one rank only because that rank was the first to give up, and the others were ended before.
     """
     rule, culprit = cause.rule, cause.culprit
+    if rule.place == "host" and culprit.scope == "not-told":
+        return _with_lost_host(cause, followers, state)
     if culprit.why != "own-mouth" or not culprit.ranks:
         return cause
     same = [f for f in followers if f.rule.signature == rule.signature]
@@ -171,6 +174,17 @@ def tell_of_all(cause: Finding, followers: Iterable[Finding], state: JobState) -
     whole = replace(widen(naming, rule, ranks, state), first=culprit.first)
     values = without(cause.values, OF_ONE) | {"rank": ranks, "ranks": ranks}
     return replace(cause, ranks=ranks, speakers=ranks, values=values, culprit=whole)
+
+
+def _with_lost_host(cause: Finding, followers: Iterable[Finding], state: JobState) -> Finding:
+    """Name the only host of the job to which others lost their connections, and show a line that says so."""
+    pointing = [f for f in followers if f.culprit.peers]
+    names = {short_host(peer.partition("<")[0].partition(":")[0]) for f in pointing for peer in f.culprit.peers}
+    if len(names) != 1 or not names <= {short_host(host) for host in state.processes.hosts}:
+        return cause
+    lost = widen(Naming("other-side", (), tuple(names), (), ()), cause.rule, (), state)
+    records, spans = (*cause.records, pointing[0].records[0]), (*cause.spans, pointing[0].spans[0])
+    return replace(cause, culprit=lost, records=records, spans=spans)
 
 
 def _alike(finding: Finding, ranks: Iterable[int], state: JobState) -> set[int]:

@@ -95,6 +95,10 @@ class Lives:
         """True after a record that only a start or work prints."""
         self.times: dict[bool, tuple[float, float]] = {}
         """Earliest and latest time, keyed by whether the time stamps have a year."""
+        self.greetings: dict[Hashable, Record] = {}
+        """Last greeting of each rank since the program was started last, such as ``Hello from rank 3 of 8``."""
+        self.started_at = 0
+        """`Record.order` of the last start of the program."""
         self.result: Record | None = None
         """Final result of the program, if no process had ended before."""
         self._any_ended = False
@@ -172,9 +176,12 @@ class Lives:
         elif mark == "starts again" or (mark in ("starts", "comes up") and record.line.file in self._waiting):
             self._waiting.clear()
         if sign.last or "first end" in sign.tells or (of == "named" and mark in ("fails", "is ended")):
-            self._any_ended = True  # results after that come from another program
+            self._any_ended = True  # results and greetings after that come from another program
         if mark == "works":
             self._read_work(of, record)
+        elif mark == "starts" and of == "program":
+            self.greetings.clear()
+            self.started_at = record.order
         elif mark == "closes":
             self._read_closing(of, record)
         elif mark in ("ends well", "is ended", "fails", "gives up"):
@@ -188,6 +195,8 @@ class Lives:
             self.result = None if self._any_ended else record
         elif of == "process":
             self.closings.clear()
+        elif not self._any_ended and len(self.greetings) < MAX_LIVES:
+            self.greetings[record.fields.get("value")] = record
 
     def _read_closing(self, of: str, record: Record) -> None:
         closed, key = self.closings.setdefault(record.kind, {}), process_of(record)

@@ -16,7 +16,8 @@ from logdoctor.model import Finding, Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Heartbeat
-from logdoctor.reasoning.lifecycle.lives import Lives
+from logdoctor.reasoning.lifecycle.lives import Lives, is_place
+from logdoctor.reasoning.processes import process_of
 from logdoctor.reasoning.steps import ENOUGH_STEPS, Work, is_final
 
 Run = Callable[[Record], bool] | None
@@ -80,14 +81,14 @@ def shape(record: Record) -> tuple[str, str]:
 def _refute(alarm: Record, rank: int | None, lives: Lives, run: Run) -> Refutation | None:
     """Return why ``rank`` got over an alarm.  If ``rank`` is None, steps of any rank count."""
     if lives.attempts.is_in_report_header(alarm):  # it was written after all output below it
-        return None
+        return _ended_well_by_report(alarm, lives, run)
     if refutation := _ended_well(alarm, lives, run):
         return refutation
     if lives.caught.holds(alarm):
         return Refutation(alarm, "caught")
     if run is None and (refutation := _later_job_ended_well(alarm, lives)):
         return refutation
-    if refutation := _reached_last_step(alarm, lives, run):
+    if refutation := _reached_last_step(alarm, lives, run) or _is_only_a_place(alarm, lives):
         return refutation
     counts = run or functools.partial(lives.attempts.same_job, alarm)
     works = (_worked_on(alarm, work, lives, counts) for work in lives.steps.of(rank))
@@ -116,7 +117,39 @@ def _ended_well(alarm: Record, lives: Lives, run: Run) -> Refutation | None:
         return Refutation(done, "ended well")
     if result is not None and alarm.level != "fatal" and printed_after(result, alarm):
         return Refutation(result, "ended well")
-    return None
+    return _all_greeted(alarm, lives) or _ended_well_by_report(alarm, lives, run)
+
+
+def _all_greeted(alarm: Record, lives: Lives) -> Refutation | None:
+    """Return the last greeting if all ranks greeted after an alarm.  Then the network works.
+
+    It refutes only what is not fatal, because it does not show that the process itself survived.
+    Shown by tests/messages/openmpi.tsv and the near miss of mpi.pmi-shared-refused.
+    """
+    later = [greeting for greeting in lives.greetings.values() if greeting.order > alarm.order]
+    if not later or alarm.level == "fatal" or alarm.order < lives.started_at:
+        return None
+    last = max(later, key=lambda greeting: greeting.order)
+    total = last.fields.get("total")
+    return Refutation(last, "ended well") if isinstance(total, int) and 1 < total <= len(later) else None
+
+
+def _ended_well_by_report(alarm: Record, lives: Lives, run: Run) -> Refutation | None:
+    """Return the batch system's last report if it says that a job ended well.
+
+    The alarm may be a report of the earlier, failed job.  It may also be the exception that ended this job, if it
+    stands in another file without a time, as stderr does.
+    Shown by tests/messages/schedulers.tsv.
+    """
+    done, failed = lives.job.well, lives.job_failed
+    if done is None or (run is not None and not run(done)):
+        return None
+    if _is_report_on_job(alarm):
+        return Refutation(done, "ended well") if printed_after(done, alarm) else None
+    if failed is None or alarm.line.file == done.line.file or alarm.time is not None or alarm.level != "fatal":
+        return None
+    is_after = alarm.reports_own_end and failed.line.file == done.line.file and printed_after(done, failed)
+    return Refutation(done, "ended well") if is_after else None
 
 
 def _later_job_ended_well(alarm: Record, lives: Lives) -> Refutation | None:
@@ -142,6 +175,15 @@ def _reached_last_step(alarm: Record, lives: Lives, run: Run) -> Refutation | No
         return None
     has_order = lives.surely_after(alarm, last[-1]) or lives.surely_after(last[-1], alarm)
     return Refutation(last[-1], "ended well") if has_order else None
+
+
+def _is_only_a_place(alarm: Record, lives: Lives) -> Refutation | None:
+    """Return the next sign of life of the process if the alarm is a stack without an exception."""
+    life = lives.processes.get(process_of(alarm)) if is_place(alarm) else None
+    last = life.last if life is not None else None
+    if last is None or last.failing or not printed_after(last, alarm) or lives.any_failed:
+        return None
+    return Refutation(last, "worked on")
 
 
 def _is_report_on_job(record: Record) -> bool:
