@@ -184,7 +184,7 @@ class Lives:
             self.started_at = record.order
         elif mark == "closes":
             self._read_closing(of, record)
-        elif mark in ("ends well", "is ended", "fails", "gives up"):
+        elif mark in ("ends well", "is ended", "fails", "gives up") and not is_place(record):
             subject = {"job": self.job, "program": self.program, "host": self.program}.get(of, life)
             subject.add_end(record, mark)
             if of == "job" and sign.late and mark != "ends well":
@@ -263,6 +263,11 @@ class Lives:
 def waited(record: Record) -> bool:
     """Return whether a process waited for others until its limit."""
     return record.has("waits") or "waited_ms" in record.fields
+
+
+def is_place(record: Record) -> bool:
+    """Return whether the record is a stack without an exception: a place, which ends nothing."""
+    return record.fields.get("exception") == "" and "frames" in record.fields and record.level != "fatal"
 
 
 def signal_of(end: Record) -> int | None:
