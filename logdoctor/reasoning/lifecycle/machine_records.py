@@ -68,7 +68,7 @@ class MachineRecords:
 
     def hold(self, record: Record) -> bool:
         """Keep a record of a machine and return True. Return False for a record of the job."""
-        if _is_of_machine(record):
+        if is_of_machine(record) or (record.source.logger or "").startswith(_DAEMONS):
             self._held.append(record)
             return True
         if record.line.file in self._times or len(self._times) < MAX_FILES:
@@ -116,10 +116,6 @@ class MachineRecords:
             replace(lines, what=words(what), why=words(key, value=value))
             for (_, what, (key, value)), lines in self._set_aside.items()
         )
-
-
-def _is_of_machine(record: Record) -> bool:
-    return is_of_machine(record) or (record.source.logger or "").startswith(_DAEMONS)
 
 
 class _Scope:

@@ -213,10 +213,10 @@ def straggler(t: Timeline, state: JobState) -> Iterator[Record]:
         file = record.line.file
         if record.level != "info" and waited(record):
             timeouts.setdefault(file, record)
-        elif (
-            record.level == "fatal" and record.has("fails") and file not in timeouts and _is_own_crash(record, timeouts)
-        ):
-            return
+        elif record.level == "fatal" and record.has("fails") and file not in timeouts:
+            is_fallout = timeouts and _FALLOUT.search(record.text)
+            if not is_fallout:  # a process crashed, and not because another one failed
+                return
     waits, states = [w for w in list_waits(t) if w.number != UNKNOWN], list_states(t)
 
     def was_awaited(file: str, busy: Record) -> bool:
@@ -240,11 +240,6 @@ def straggler(t: Timeline, state: JobState) -> Iterator[Record]:
     call = {name: first.fields.get(name) for name in ("seq", "op", "timeout_ms")}
     for record in (last, first):
         yield derive_record("straggler", record, phase=phase, work=work, **call, **late)
-
-
-def _is_own_crash(record: Record, timeouts: Mapping[str, Record]) -> bool:
-    """Return whether a process crashed before a time-out in its file, and not because another process failed."""
-    return not timeouts or not _FALLOUT.search(record.text)
 
 
 def _has_enqueued(rank: int, waits: Sequence[Wait], states: States) -> bool:
