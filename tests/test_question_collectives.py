@@ -217,27 +217,6 @@ def test_the_only_rank_in_the_lower_of_two_numbers_of_a_mismatch_is_told() -> No
     assert log.records_by_kind["collective_mismatch"].fields["lowest"] == 0
 
 
-def gave_up(log: Log, rank: int, time: float, ran_ms: int, seq: int = 40) -> Log:
-    log.add("c10d.watchdog_timeout", rank=rank, time=time, host="oak3", seq=seq, op="ALLREDUCE", ran_ms=ran_ms)
-    return log.reports_state(rank, seq, seq + 3)
-
-
-def test_a_rank_that_came_after_the_others_had_given_up_is_late() -> None:
-    log = gave_up(gave_up(gave_up(Log(), 0, 1000.0, 600_010), 1, 1000.5, 600_010), 2, 1700.0, 600_010)
-    found = log.records_by_kind["straggler"].fields
-    assert (found["late"], found["phase"], found["overdue"]) == ((2,), "enqueue", "yes")
-
-
-def test_a_rank_that_came_before_the_others_gave_up_is_not_late() -> None:
-    assert not gave_up(gave_up(Log(), 0, 1000.0, 600_010), 1, 1500.0, 600_010).records_by_kind
-
-
-def test_a_rank_that_came_late_by_less_than_the_doubt_of_the_clocks_is_not_late() -> None:
-    log = gave_up(Log(), 0, 1000.0, 600_010)
-    log.add("c10d.watchdog_timeout", rank=1, time=1620.0, host="oak4", seq=40, op="ALLREDUCE", ran_ms=600_010)
-    assert not log.reports_state(1, 40, 43).records_by_kind
-
-
 def test_a_mismatch_tells_the_ranks_and_hosts_of_both_sides() -> None:
     log = Log()
     for rank, op in enumerate(("ALLREDUCE", "BROADCAST", "ALLREDUCE")):

@@ -21,7 +21,7 @@ from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
 from logdoctor.reasoning.lifecycle.ends import End, list_ends
 from logdoctor.reasoning.lifecycle.lives import Lives
 from logdoctor.reasoning.processes import Processes
-from logdoctor.reasoning.steps import Steps
+from logdoctor.reasoning.steps import Steps, is_any
 
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
@@ -47,7 +47,7 @@ class JobState:
         self.lives = Lives(self.processes, self.runs, self.clocks, self.steps)
         self.named_ends = self.lives.named_ends
         self.environment: dict[tuple[str, str], None] = {}
-        self._wanted: Callable[[Record], bool] = _is_any
+        self._wanted: Callable[[Record], bool] = is_any
         """Filter for records of the selected run."""
         self.readers = (
             *self.processes.readers,
@@ -207,7 +207,3 @@ class JobState:
             ended=ended,
             year_known=has_year(started),
         )
-
-
-def _is_any(_: Record) -> bool:
-    return True

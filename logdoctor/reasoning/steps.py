@@ -94,7 +94,7 @@ class Steps:
         self.last: Record | None = None
         self._counters: dict[Hashable, Counter] = {}
         self._spans = self._records = 0
-        self._wanted: Callable[[Record], bool] = _is_any
+        self._wanted: Callable[[Record], bool] = is_any
         """Filter for the steps of the selected run."""
         self._by_rank: tuple[int, dict[int | None, Record]] = -1, {}
         """Cache of `by_rank`, with the number of records at which it was made."""
@@ -273,5 +273,5 @@ def _number(value: object) -> float:
         return 0.0
 
 
-def _is_any(_: Record) -> bool:
+def is_any(_: Record) -> bool:
     return True

@@ -63,10 +63,6 @@ class Case(Struct, frozen=True):
         """Return the ranks of the culprit, else the only rank that shows the failure."""
         return set(self.finding.culprit.ranks or (self.finding.ranks if len(self.finding.ranks) == 1 else ()))
 
-    def shows(self, record: Record) -> bool:
-        """Return whether the finding rests on the line of a record."""
-        return any(e.line == record.line for e in self.finding.records)
-
     def own_ends(self) -> list[End]:
         """Return the ends of the process that the finding is of."""
         pids = {e.pid for e in self.finding.records if e.pid is not None}
@@ -78,16 +74,10 @@ class Case(Struct, frozen=True):
         known = rank is not None and bool(self.ranks)
         return rank in self.ranks if known else record.pid in pids or record.order == self.proof.order
 
-    def is_elsewhere(self, record: Record) -> bool:
-        """Return whether a record is surely of another process."""
-        return self.state.processes.same(record, self.finding) == "no"
-
     def failures_elsewhere(self) -> Iterable[Finding]:
-        """Yield the findings that took place inside another process."""
-        for other in self.others:
-            is_own = self.classes.of(other).side == "own" and other.rule.role == "cause"
-            if is_own and self.state.processes.same(self.finding, other) == "no":
-                yield other
+        """Return the findings that took place inside another process."""
+        own = (f for f in self.others if self.classes.of(f).side == "own" and f.rule.role == "cause")
+        return (f for f in own if self.state.processes.same(self.finding, f) == "no")
 
 
 def check_claims(case: Case) -> tuple[Checked, ...]:
@@ -124,7 +114,8 @@ def _first(case: Case, _: str) -> Outcome:
     The ends of processes count too, because no rule may know their reason.
     """
     inside = [f.records[0] for f in case.failures_elsewhere()]
-    ends = [end.record for end in case.state.ends() if _is_own_failure(end) and case.is_elsewhere(end.record)]
+    own_failures = (end.record for end in case.state.ends() if _is_own_failure(end))
+    ends = [e for e in own_failures if case.state.processes.same(e, case.finding) == "no"]
     if earlier := next((e for e in (*inside, *ends) if case.state.surely_after(case.proof, e)), None):
         return "contradicted", earlier
     later = next((e for e in inside if case.state.surely_after(e, case.proof)), None)
@@ -141,7 +132,8 @@ def _is_own_failure(end: End) -> bool:
 
 def _others(case: Case, _: str) -> Outcome:
     died = case.state.named_ends.first_death
-    if died is not None and died.rank is not None and case.ranks and not case.shows(died):
+    lines = [e.line for e in case.finding.records]
+    if died is not None and died.rank is not None and case.ranks and died.line not in lines:
         return ("contradicted" if died.rank in case.ranks else "confirmed"), died
     earlier = (f.records[0] for f in case.failures_elsewhere() if case.state.surely_after(case.proof, f.records[0]))
     record = next(earlier, None)

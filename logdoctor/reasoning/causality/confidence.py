@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from logdoctor.model import Finding, Record
-from logdoctor.reasoning.causality.arrows import TIERS
 from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.lifecycle.refutation import shape
 
@@ -29,11 +28,9 @@ WEIGHTS = {
     "hint": -1.6,
     "unexplained failures before it": -1.6,
     "unexplained failures, logarithm": -0.8,
-    "equal rivals": -2.0,
 }
-ASSUMED = ("equal rivals", "hint")
-"""Weights that were not fitted.  Rivals are too rare in labelled logs.  A hint names one reason of several, which the
-labels of a corpus do not show."""
+ASSUMED = ("hint",)
+"""Weights that were not fitted.  A hint names one reason of several, which the labels of a corpus do not show."""
 BUILT_IN = frozenset(name for name, it in vars(builtins).items() if isinstance(it, type) and issubclass(it, Exception))
 """Built-in exceptions."""
 OF_LIBRARIES = frozenset({"RuntimeError", "SystemError", "Exception"})
@@ -67,7 +64,6 @@ def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Reco
         "hint": rule.strength == "hint",
         "unexplained failures before it": before,
         "unexplained failures, logarithm": math.log1p(len({shape(e) for e in others})),
-        "equal rivals": min(2, len(rivals(finding, ranking.causes))),
         "others see it": rule.side == "seen",
         "a library reports it": rule.failure_class == "library reports",
         "a process tells its end": own_end,
@@ -91,12 +87,3 @@ def _raised_by_own_code(finding: Finding) -> bool:
 def chance(facts: dict[str, float]) -> float:
     """Return the chance that an answer is right."""
     return min(CERTAIN, 1 / (1 + math.exp(-math.fsum(WEIGHTS[name] * value for name, value in facts.items()))))
-
-
-def rivals(finding: Finding, causes: Collection[Finding]) -> list[Finding]:
-    """Return the other causes of the same role and strength."""
-    return [c for c in causes if c is not finding and _role_and_tier(c) == _role_and_tier(finding)]
-
-
-def _role_and_tier(finding: Finding) -> tuple[str, int]:
-    return finding.rule.role, TIERS[finding.rule.strength]

@@ -72,7 +72,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     """Build the finding. The first match of the first symptom in ``when`` is the proof."""
     ordered = [m for group in counted.values() for m in group]
     (decisive, *own), *groups = counted.values()
-    blaming = _blaming_matches(rule, matches)
+    blaming = next((matches[name].all() for name in _names(rule, "blame") if name in matches), [])
     details = [*_nearest_details(rule, decisive, matches, state), *_details_before(rule, decisive, matches, state)]
     proofs = [decisive, *(group[0] for group in groups), *blaming]
     told = (decisive, *_told(details, rule), *proofs[1:], *own)[:MAX_RECORDS]
@@ -102,11 +102,6 @@ def _speakers(rule: Rule, counted: MatchLists, state: JobState) -> tuple[int, ..
     groups = [next(iter(counted.values()))] if together else counted.values()
     own = (m.record for group in groups for m in group if speaks_for_itself(m.record))
     return tuple(sorted({rank for record in own for rank in state.processes.ranks_of(record)}))
-
-
-def _blaming_matches(rule: Rule, matches: MatchesBySymptom) -> list[Match]:
-    """Return the matches that name the culprit. They belong to the first matched symptom in ``blame``."""
-    return next((matches[name].all() for name in _names(rule, "blame") if name in matches), [])
 
 
 def _nearest_details(rule: Rule, decisive: Match, matches: MatchesBySymptom, state: JobState) -> Iterator[Match]:

@@ -164,7 +164,8 @@ def _fill_parts(template: str, values: Values, cut: _Cut) -> str:
         else:
             text = _format_value(value, cut)
             several = isinstance(value, tuple) and len(value) > 1
-            before = _pluralise(before) if several and not _CHINESE.search(template) else before
+            if several and _RANK.search(before) and not _CHINESE.search(template):
+                before = f"{before[:-1]}s "  # "Rank 3" becomes "Ranks 3,5"
         if template.startswith((".", "。"), end + 1):
             text = text.rstrip(".")
         parts += [before, text]
@@ -177,11 +178,6 @@ def _choose_words(words: str, values: Values, *, known: bool) -> str:
     if bar:
         return if_known if known else if_unknown
     return if_known if known and _has_all(if_known, values) else ""
-
-
-def _pluralise(before: str) -> str:
-    """Return the plural if "Rank " is at the end. "Rank 3" becomes "Ranks 3,5"."""
-    return f"{before[:-1]}s " if _RANK.search(before) else before
 
 
 def _closing_brace(template: str, start: int) -> int:

@@ -100,7 +100,7 @@ class Attempts:
 
         Return True if the logs do not tell.
         """
-        track = self._shared_track(earlier, later)
+        track = self.tracks.get(earlier.line.file) if earlier.line.file == later.line.file else None
         return track is None or track.job_at(earlier.order) == track.job_at(later.order)
 
     def same_span(self, earlier: Record, later: Record) -> bool:
@@ -127,22 +127,6 @@ class Attempts:
         """Return whether a batch report above its job's output holds the record."""
         track = self.tracks.get(record.line.file)
         return track is not None and track.is_in_report_header(record)
-
-    def _shared_track(self, a: Record, b: Record) -> Track | None:
-        """Return the track of a file with several spans.
-
-        Return None if the records are in two files.
-        """
-        track = self.tracks.get(a.line.file) if self.spans and a.line.file == b.line.file else None
-        return track if track and len(track.spans) > 1 else None
-
-    def span_of(self, record: Record) -> int:
-        """Return the number of the record's span in its file.
-
-        The first span has the number 0.
-        """
-        track = self.tracks.get(record.line.file) if self.spans else None
-        return track.span_at(record.order) if track else 0
 
     def runs(self) -> list[Span]:
         """Return the first span of each run.

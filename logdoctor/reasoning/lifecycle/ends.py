@@ -26,7 +26,8 @@ def list_ends(lives: Lives) -> list[End]:
     told = (
         r for life in lives.processes.values() for r in (*life.ends, *life.orders, *((life.well,) if life.well else ()))
     )
-    return [end_of(r) for r in sorted(told, key=lambda r: r.order) if _is_end(r)]
+    ends = (r for r in told if r.reports_end_of_other or (r.reports_own_end and r.level == "fatal"))
+    return [end_of(r) for r in sorted(ends, key=lambda r: r.order)]
 
 
 def end_of(record: Record) -> End:
@@ -34,7 +35,3 @@ def end_of(record: Record) -> End:
     code, exception = record.fields.get("exit_code"), record.fields.get("exception")
     own = exception if record.reports_own_end and isinstance(exception, str) else ""
     return End(record, signal_of(record), code if isinstance(code, int) else None, own)
-
-
-def _is_end(record: Record) -> bool:
-    return record.reports_end_of_other or (record.reports_own_end and record.level == "fatal")

@@ -68,7 +68,7 @@ class MachineRecords:
 
     def hold(self, record: Record) -> bool:
         """Keep a record of a machine and return True. Return False for a record of the job."""
-        if _is_of_machine(record):
+        if is_of_machine(record) or (record.source.logger or "").startswith(_DAEMONS):
             self._held.append(record)
             return True
         if record.line.file in self._times or len(self._times) < MAX_FILES:
@@ -118,10 +118,6 @@ class MachineRecords:
         )
 
 
-def _is_of_machine(record: Record) -> bool:
-    return is_of_machine(record) or (record.source.logger or "").startswith(_DAEMONS)
-
-
 class _Scope:
     """Time and hosts of the job."""
 
@@ -146,7 +142,13 @@ class _Scope:
     def reason_against(self, record: Record, zone: float) -> _Why | None:
         """Return why the record is no evidence for the job, if it is none."""
         host = short_host(record.host or "")
-        if self._hosts and host and not is_address(host) and host not in self._hosts and self._is_like_hosts(host):
+        if (
+            self._hosts
+            and host
+            and not is_address(host)
+            and host not in self._hosts
+            and _shape(host) in map(_shape, self._hosts)
+        ):
             return "set-aside.host", host
         if record.time is None or not self._ranges:
             return None
@@ -157,10 +159,6 @@ class _Scope:
         unit, seconds_each = ("day", DAY) if abs(seconds) >= DAY else ("hour", HOUR)
         count = int(abs(seconds) // seconds_each)
         return f"set-aside.{unit}.{'before' if seconds < 0 else 'after'}.{'1' if count == 1 else 'n'}", str(count)
-
-    def _is_like_hosts(self, host: str) -> bool:
-        """Report whether the name differs from that of a host of the job in digits only."""
-        return _shape(host) in map(_shape, self._hosts)
 
 
 def _all_hosts(processes: Processes) -> frozenset[str]:
@@ -173,6 +171,7 @@ def _all_hosts(processes: Processes) -> frozenset[str]:
 
 
 def _shape(name: str) -> str:
+    """Return what is equal for the hosts of one cluster: their names differ in digits only."""
     return str(_DIGITS.sub("0", name))
 
 

@@ -190,14 +190,10 @@ def _is_report_on_job(record: Record) -> bool:
     return any(sign.of == "job" and sign.late and sign.mark != "ends well" for sign in record.signs)
 
 
-def _is_logged(alarm: Record) -> bool:
-    """Return whether the alarm is an error that a program only logged."""
-    return alarm.level == "error" and not any(sign.mark for sign in alarm.signs)
-
-
 def _may_calm_down(alarm: Record) -> bool:
-    """Return whether the alarm is a logged error whose text does not sound like an end."""
-    return _is_logged(alarm) and alarm.format == "generic" and not _ENDING.search(alarm.text)
+    """Return whether a program only logged the alarm, as an error whose text does not sound like an end."""
+    is_logged = alarm.level == "error" and alarm.format == "generic" and not any(sign.mark for sign in alarm.signs)
+    return is_logged and not _ENDING.search(alarm.text)
 
 
 def _calms_down(alarm: Record, lines_after: int) -> bool:

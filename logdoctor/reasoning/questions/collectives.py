@@ -33,8 +33,6 @@ POINT_TO_POINT = frozenset(("SEND", "RECV", "COALESCED", "UNKNOWN", ""))
 DEFAULT_GROUPS = ("default_pg", "0", "")
 SLACK_LINES = 300
 """Work printed more lines before the time-out may be over."""
-STAMP_S = 1.0
-"""Possible error of a time stamp in whole seconds."""
 MIN_WAITING = 3
 MIN_WAITING_SHARE = 0.75
 """Share of the ranks that must wait before another rank is called missing."""
@@ -78,7 +76,7 @@ def list_waits(t: Timeline) -> list[Wait]:
         if rank is not None and (rank, seq) not in waits and (seq != UNKNOWN or op):
             group = group_of.get((rank, seq)) or _group(record) or only
             size = _int(_collective_field(record, "numel_in"))
-            waits[rank, seq] = Wait(rank, record, str(op or ""), group, seq, size, _since(record))
+            waits[rank, seq] = Wait(rank, record, str(op or ""), group, seq, size)
     return [*waits.values()]
 
 
@@ -104,7 +102,7 @@ def collective_that_hangs(t: Timeline, state: JobState) -> Iterator[Record]:
       behind, behind_hosts, lowest (where one rank is behind)
     - ``ledger.missing_rank``         all ranks but one waited: seq, op, missing
     - ``ledger.straggler``            the phase ``enqueue`` means that a rank was alive and had not started the
-      collective, or not in time: seq, op, late, late_hosts, and ``never`` or ``overdue``
+      collective: seq, op, late, late_hosts, never
     """
     waits, states = list_waits(t), list_states(t)
     groups: dict[str, dict[int, Wait]] = {}
@@ -140,11 +138,7 @@ def _group_records(
         yield from _mismatch_records(sides, len(of_group.keys() - ranks), state)
     elif behind := _behind(of_group, waiting) if name else {}:
         yield from _behind_records(behind, waiting, state)
-    elif (
-        name
-        and _is_one_group(of_group, waiting)
-        and (records := _lagging(of_group, waiting, state) or _entered_last(waiting, state))
-    ):
+    elif name and _is_one_group(of_group, waiting) and (records := _lagging(of_group, waiting, state)):
         yield from records
     elif name in DEFAULT_GROUPS and (missing := _missing_rank(waiting, states, state)) is not None:
         first = waiting[0]
@@ -219,10 +213,10 @@ def straggler(t: Timeline, state: JobState) -> Iterator[Record]:
         file = record.line.file
         if record.level != "info" and waited(record):
             timeouts.setdefault(file, record)
-        elif (
-            record.level == "fatal" and record.has("fails") and file not in timeouts and _is_own_crash(record, timeouts)
-        ):
-            return
+        elif record.level == "fatal" and record.has("fails") and file not in timeouts:
+            is_fallout = timeouts and _FALLOUT.search(record.text)
+            if not is_fallout:  # a process crashed, and not because another one failed
+                return
     waits, states = [w for w in list_waits(t) if w.number != UNKNOWN], list_states(t)
 
     def was_awaited(file: str, busy: Record) -> bool:
@@ -246,11 +240,6 @@ def straggler(t: Timeline, state: JobState) -> Iterator[Record]:
     call = {name: first.fields.get(name) for name in ("seq", "op", "timeout_ms")}
     for record in (last, first):
         yield derive_record("straggler", record, phase=phase, work=work, **call, **late)
-
-
-def _is_own_crash(record: Record, timeouts: Mapping[str, Record]) -> bool:
-    """Return whether a process crashed before a time-out in its file, and not because another process failed."""
-    return not timeouts or not _FALLOUT.search(record.text)
 
 
 def _has_enqueued(rank: int, waits: Sequence[Wait], states: States) -> bool:
@@ -283,12 +272,6 @@ def _rank_of(record: Record) -> int | None:
 def _seq(record: Record) -> int:
     seq = _int(_collective_field(record, "seq"))
     return UNKNOWN if seq is None else seq
-
-
-def _since(record: Record) -> float | None:
-    """Return when the wait began: the time of a time-out less its duration."""
-    ran = record.fields.get("ran_ms")
-    return record.time - ran / 1000 if isinstance(ran, int) and record.time is not None else None
 
 
 def _group(record: Record) -> str:
@@ -385,21 +368,6 @@ def _lowest(numbers: Mapping[int, int]) -> int | None:
     lowest = min(numbers.values())
     ranks = [rank for rank, number in numbers.items() if number == lowest]
     return ranks[0] if len(ranks) == 1 else None
-
-
-def _entered_last(waiting: Sequence[Wait], state: JobState) -> list[Record]:
-    """Return records if one rank entered the collective after all others had given up."""
-    last = max(waiting, key=lambda w: w.record.time or 0.0)
-    others = [w for w in waiting if w is not last]
-    if last.since is None or last.record.time is None or not others or any(w.number != last.number for w in others):
-        return []
-    for other in others:
-        seconds, doubt = state.seconds_between(other.record, last.record)
-        if seconds is None or seconds - (last.record.time - last.since) <= max(doubt, STAMP_S):
-            return []
-    fields: dict[str, Value] = {"seq": last.number, "op": last.call, "phase": "enqueue", "overdue": "yes"}
-    fields |= ranks_and_hosts("late", [last.record], state)
-    return [derive_record("straggler", w.record, **fields) for w in (last, others[0])]
 
 
 def _is_replay(busy: Record) -> bool:

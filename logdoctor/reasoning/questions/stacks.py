@@ -121,12 +121,12 @@ def _frames(record: Record) -> list[str]:
     ``foo.isra.0 + 12`` gives ``foo``.
     """
     frames = record.fields.get("frames", "")
-    names = frames.split(" > ") if isinstance(frames, str) else [str(name) for name in reversed(_tuple(frames))]
+    names = (
+        frames.split(" > ")
+        if isinstance(frames, str)
+        else [*map(str, reversed(frames if isinstance(frames, tuple) else (frames,)))]
+    )
     return [short for name in names if (short := _VARIABLE_PARTS.sub("", name).strip())]
-
-
-def _tuple(value: Value) -> tuple[object, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 def place_of(record: Record) -> Place | None:

@@ -48,7 +48,6 @@ class Wait(Struct, frozen=True):
     """Number of the call in its group."""
     size: int | None = None
     """Number of elements."""
-    since: float | None = None
     awaits: tuple[int, ...] = ()
     """Ranks for which it waits, as far as it names them."""
     stack: tuple[str, ...] = ()

@@ -5,8 +5,6 @@ The report draws it as a grid. It decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from logdoctor.model import CollectiveState, Moment, Record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.questions.collectives import list_states, list_waits
@@ -23,7 +21,8 @@ def collective_states(timeline: Timeline, state: JobState) -> tuple[CollectiveSt
     waits = _oldest_waits(timeline)
     states = {key: record for key, record in list_states(timeline).items() if "last_enqueued" in record.fields}
     keys = sorted(waits.keys() | states.keys())[:MAX_STATES]
-    return tuple(_state(key, waits.get(key), states.get(key)) for key in keys if _is_rank(key[1], state))
+    most = state.processes.expected or 1 << 22
+    return tuple(_state(key, waits.get(key), states.get(key)) for key in keys if key[1] < most)
 
 
 def _oldest_waits(timeline: Timeline) -> dict[Key, Wait]:
@@ -37,24 +36,17 @@ def _oldest_waits(timeline: Timeline) -> dict[Key, Wait]:
 
 def _state(key: Key, wait: Wait | None, state: Record | None) -> CollectiveState:
     record = wait.record if wait else state
-    numbers = dict(_numbers(state)) if state else {}
+    fields = state.fields if state else {}
     return CollectiveState(
         group=key[0],
         rank=key[1],
         waits=wait.number if wait else None,
         op=wait.call if wait else "",
-        started=numbers.get("last_enqueued"),
-        completed=numbers.get("last_completed"),
+        started=_number(fields.get("last_enqueued")),
+        completed=_number(fields.get("last_completed")),
         at=Moment(record.line.file, record.line.number, record.time) if record else None,
     )
 
 
-def _numbers(state: Record) -> Iterator[tuple[str, int]]:
-    for name in ("last_enqueued", "last_completed"):
-        value = state.fields.get(name)
-        if isinstance(value, int):
-            yield name, value
-
-
-def _is_rank(number: int, state: JobState) -> bool:
-    return number < (state.processes.expected or 1 << 22)
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None

@@ -153,39 +153,30 @@ def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple
     """Return the findings that are no listed causes. They are in log order."""
     rows = sorted(ranking.explained, key=lambda e: e.finding.first)
     rest = [Explained(f) for f in ranking.causes[MAX_CAUSES:]]
-    return tuple(
-        SymptomSeen(
-            signature=e.finding.rule.signature,
-            title=fill_title(
-                e.finding.rule.say(words.lang).title, FindingValues(e.finding, words.lang, state, explained_by=e.by)
-            ),
-            explained_by=e.by.rule.signature if e.by else None,
-            ranks=e.finding.ranks,
-            count=e.finding.count,
-            evidence=_quote(quoted(e.finding), state, words, MAX_SYMPTOM_EVIDENCE),
-            refuted_by=_refutation(e, words),
-            rule=e.finding.rule.id,
-            law=e.why.law if e.why else "",
-            way=_way(e.why) if e.why else "",
-        )
-        for e in (*rows, *rest)
-    )
+    return tuple(_seen(e, MAX_SYMPTOM_EVIDENCE, state, words) for e in (*rows, *rest))
 
 
 def build_harmless(findings: Iterable[Finding], state: JobState, words: Catalogue) -> tuple[SymptomSeen, ...]:
     """Return the findings of benign rules on lines that look like a failure, in log order."""
     rows = {f.rule.id: f for f in findings if any(record.level in ALARMING for record in f.records)}
-    return tuple(
-        SymptomSeen(
-            signature=f.rule.signature,
-            explained_by=None,
-            title=fill_title(f.rule.say(words.lang).title, FindingValues(f, words.lang, state)),
-            ranks=f.ranks,
-            count=f.count,
-            evidence=_quote(quoted(f), state, words, 1),
-            rule=f.rule.id,
-        )
-        for f in sorted(rows.values(), key=lambda f: f.first)
+    return tuple(_seen(Explained(f), 1, state, words) for f in sorted(rows.values(), key=lambda f: f.first))
+
+
+def _seen(symptom: Explained, most: int, state: JobState, words: Catalogue) -> SymptomSeen:
+    """Return a symptom with ``most`` of its lines at most."""
+    finding, by, why = symptom.finding, symptom.by, symptom.why
+    values = FindingValues(finding, words.lang, state, explained_by=by)
+    return SymptomSeen(
+        signature=finding.rule.signature,
+        title=fill_title(finding.rule.say(words.lang).title, values),
+        explained_by=by.rule.signature if by else None,
+        ranks=finding.ranks,
+        count=finding.count,
+        evidence=_quote(quoted(finding), state, words, most),
+        refuted_by=_refutation(symptom, words),
+        rule=finding.rule.id,
+        law=why.law if why else "",
+        way=_way(why) if why else "",
     )
 
 

@@ -59,7 +59,9 @@ def rank_rows(
     if len(in_log) < 2:
         return ()
     all_ranks = sorted({*range(min(state.processes.expected or 0, MAX_ROWS)), *in_log})[:MAX_ROWS]
-    began = min((f.record for f in failures.values()), key=_sort_key, default=None)
+    began = min(
+        (f.record for f in failures.values()), key=lambda e: (e.time is None, e.time or 0.0, e.order), default=None
+    )
     steps, per_node = state.steps.by_rank(), state.processes.per_node
     rows = []
     for rank in all_ranks:
@@ -214,7 +216,3 @@ def _explained_failures(rules: Sequence[Rule], matches: MatchesByRule, ranking: 
         for match in (m for table in matches[number].values() for m in table.all()):
             if match.record.format != "ledger" and match.record.level != "info":
                 yield Failure(match.record, rules[number].signature, rules[number].role, match.span)
-
-
-def _sort_key(record: Record) -> tuple[bool, float, int]:
-    return record.time is None, record.time or 0.0, record.order

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from logdoctor.model import Finding, Line, Record, Rule, Verdict
+from logdoctor.model import Finding, Line, Record, Verdict
 from logdoctor.reasoning.findings.reason_line import proof_of
 from logdoctor.reasoning.findings.who import is_ordered
 from logdoctor.reasoning.job_state import JobState
@@ -70,14 +70,13 @@ def collect_facts(
     end = find_good_end(state, in_run)
     return Facts(
         root=proof_of(root).line if root else None,
-        ended_from_outside=root is not None and _is_ended_from_outside(root.rule) and not hung,
+        ended_from_outside=root is not None
+        and is_ordered(root.rule.signature)
+        and root.rule.id not in HANGS
+        and not hung,
         alarm=alarm,
         hung=hung,
         read_in_part=read_in_part,
         end=end.line if end else None,
         alive=is_alive(state) or survived or (root is None and alarm is None and has_heartbeat()),
     )
-
-
-def _is_ended_from_outside(rule: Rule) -> bool:
-    return is_ordered(rule.signature) and rule.id not in HANGS

@@ -11,12 +11,8 @@ MORE_THAN_START = 100
 def did_work(job: JobSummary) -> bool:
     """Return whether the job did a step, so that it did not fail at its start."""
     collectives = (state.completed or state.waits or 0 for state in job.standings)
-    stepped = job.last_progress is not None and not _is_zero(job.last_progress.value)
-    return stepped or job.last_checkpoint is not None or max(collectives, default=0) >= MORE_THAN_START
-
-
-def _is_zero(number: str) -> bool:
-    return not number.partition("/")[0].strip("0.")
+    stepped = job.last_progress is not None and job.last_progress.value.partition("/")[0].strip("0.")
+    return bool(stepped) or job.last_checkpoint is not None or max(collectives, default=0) >= MORE_THAN_START
 
 
 def is_further(before: Progress | None, now: Progress | None) -> bool:
