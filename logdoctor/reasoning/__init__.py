@@ -142,12 +142,17 @@ class Reasoner:
         if no rule names a cause. The caller adds coverage, problems and the decision. Only what to collect is in the
         decision already.
         """
-        matches, known = self.matches, self._conclusions.state
-        conditions = Conditions(known, hung=self.hung)
+        known = self._conclusions.state
         with known.processes.remembering():
-            runs = split_runs(self.rules, self.classes, matches, conditions)
-            selected = select_run(runs)
-            analysis = selected.analysis if selected else analyse(self.rules, self.classes, matches, conditions)
+            return self._conclude(job, words, known, listen, read_in_part=read_in_part)
+
+    def _conclude(
+        self, job: str, words: Catalogue, known: JobState, listen: Listen, *, read_in_part: bool
+    ) -> Diagnosis:
+        matches, conditions = self.matches, Conditions(known, hung=self.hung)
+        runs = split_runs(self.rules, self.classes, matches, conditions)
+        selected = select_run(runs)
+        analysis = selected.analysis if selected else analyse(self.rules, self.classes, matches, conditions)
         ranking, state = analysis.ranking, analysis.state
         all_failures = self._failures_without(())
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
