@@ -1,7 +1,7 @@
 """Skip line templates that never produced a record.
 
 A healthy job may print thousands of lines a minute that hold an error word (``0 failed, 0 errors``).  The scan picks
-each of them, and to parse a line costs 100 times as much as to pick it.  After 128 such lines, lines of the same
+each of them, and to parse a line costs 100 times as much as to pick it.  After 64 such lines, lines of the same
 template are not parsed.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import regex
 
-QUIET_AFTER = 128
+QUIET_AFTER = 64
 """Parse this many lines of a template before its lines are skipped."""
 MAX_TEMPLATES = 512
 """Count at most this many templates."""
