@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from logdoctor.logs import repeats
+from logdoctor.logs import line_parser, repeats
+from logdoctor.logs.line_parser import LineParser
 from logdoctor.logs.repeats import Repeats, shape_of
 from logdoctor.pipeline import diagnosis
 from logdoctor.pipeline.diagnosis import JobReader, make_job
@@ -146,3 +147,15 @@ def test_full_table_learns_nothing_more(tmp_path, knowledge, monkeypatch, learn_
     log.write_text("RuntimeError: CUDA error: out of memory\n" * 9)
     long, short = long_and_short([str(log)], knowledge, monkeypatch)
     assert short == long
+
+
+def test_lines_that_were_taken_are_forgotten_on_the_short_way_too(tmp_path, knowledge, monkeypatch, learn_at_once):
+    monkeypatch.setattr(line_parser, "_MAX_CACHED_LINES", 16)
+    parsers = []
+    parse = LineParser.parse
+    monkeypatch.setattr(LineParser, "parse", lambda self, candidate: (parsers.append(self), parse(self, candidate))[1])
+    block = "Traceback (most recent call last):\n    main()\nValueError: sample {n} is empty\n"
+    log = tmp_path / "job.log"
+    log.write_text("".join(block.format(n=n) for n in range(100, 400)))
+    assert len([*JobReader(make_job([str(log)]), knowledge)]) == 300
+    assert len(parsers[-1]._taken) < 32

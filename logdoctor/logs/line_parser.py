@@ -79,6 +79,7 @@ class LineParser:
         """Return the records of one line. A line of several joined records gives several."""
         if candidate.number in self._taken:
             return []
+        self._drop_cache_above(candidate.number)
         if self._repeats is None or candidate.number in self._consumed:
             return self._parse(candidate)[0]
         if record := self._repeats.repeat(self, candidate):
@@ -104,7 +105,6 @@ class LineParser:
         """Parse a line the long way. Return it as an example too, if it is one record and nothing else."""
         if self._quiet.is_quiet(candidate.raw):
             return [], None
-        self._drop_cache_above(candidate.number)
         year, example = self.year, None
         pieces = split_line(decode_line(candidate.raw))
         records, quiet = list[Record](), True
