@@ -47,6 +47,7 @@ from logdoctor.model.claims import CLAIMS, Claim, ClaimName
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
+from logdoctor.model.facts import Fact, FactType, Kin, Place, Said
 from logdoctor.model.inputs import Job, Stream
 from logdoctor.model.log import (
     NO_SPAN,
@@ -109,6 +110,8 @@ __all__ = [
     "Do",
     "Evidence",
     "Example",
+    "Fact",
+    "FactType",
     "FailureClass",
     "Finding",
     "FirstMover",
@@ -119,6 +122,7 @@ __all__ = [
     "InputRead",
     "Job",
     "JobSummary",
+    "Kin",
     "Level",
     "LifecycleSign",
     "Line",
@@ -132,6 +136,7 @@ __all__ = [
     "Owner",
     "OwnerRow",
     "Part",
+    "Place",
     "Problem",
     "ProcessGroup",
     "Progress",
@@ -146,6 +151,7 @@ __all__ = [
     "RuleError",
     "RulesError",
     "Run",
+    "Said",
     "Scope",
     "Side",
     "Source",

@@ -1,0 +1,64 @@
+"""Extractors: each turns the words of a line into typed facts, and names no failure.
+
+An extractor is a function of a module of this package that `extracts` marks, so there is no list to extend. Each module
+has `SAMPLES`: lines, and the facts that they tell, as ``type.role=value unit (of)``; `tests/test_extractors.py` checks
+them all.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+
+from msgspec import Struct
+
+from logdoctor.model import Fact, FactType, Said, Value
+from logdoctor.pack.module_names import module_names
+
+MOST_FACTS = 12
+"""Facts of one line, at most."""
+LONGEST = 2000
+"""Characters of a line that are searched."""
+
+
+class Found(Struct, frozen=True):
+    """A fact of a text. See `Fact` for the fields."""
+
+    role: str
+    value: Value
+    unit: str = ""
+    of: str = ""
+    said: str = ""
+
+
+Extract = Callable[[str], Iterable[Found]]
+
+
+class Extractor(Struct, frozen=True):
+    """A function that yields the facts of one type that a text tells."""
+
+    type: FactType
+    extract: Extract
+
+    def __call__(self, said: Said) -> Iterator[Fact]:
+        for found in self.extract(said.text[:LONGEST]):
+            yield Fact(self.type, found.role, found.value, said.line, found.unit, found.of, found.said)
+
+
+def extracts(type: FactType) -> Callable[[Extract], Extractor]:  # noqa: A002
+    """Make an extractor of a function of a text."""
+    return lambda extract: Extractor(type, extract)
+
+
+@cache
+def extractors() -> tuple[Extractor, ...]:
+    """Return all extractors in the order of their files, and of one file as they stand there."""
+    modules = (importlib.import_module(f"{__name__}.{name}") for name in module_names(__path__))
+    return tuple(e for module in modules for e in vars(module).values() if isinstance(e, Extractor))
+
+
+def facts_of(said: Said) -> tuple[Fact, ...]:
+    """Return the facts that a line tells, each once."""
+    found = dict.fromkeys(fact for extract in extractors() for fact in extract(said))
+    return tuple(found)[:MOST_FACTS]

@@ -1,0 +1,66 @@
+"""Facts: typed values that the lines at a proof tell."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from logdoctor.model.log import Line, Source, Value
+
+FactType = Literal[
+    "size",
+    "count",
+    "time",
+    "name",
+    "address",
+    "version",
+    "setting",
+    "members",
+    "state",
+    "path",
+    "frame",
+    "reason",
+    "code",
+    "identity",
+    "end",
+    "advice",
+]
+Place = Literal["proof", "block", "above", "below"]
+"""Place of a line: the proof itself, another line of its record, or a line above or below that record."""
+Kin = Literal["same", "open", "other"]
+"""Whether a line is of the process of the proof; open: no prefix tells."""
+
+
+class Fact(Struct, frozen=True):
+    """A value that a line near the proof tells."""
+
+    type: FactType
+    """The sort of value."""
+    role: str
+    """Its part, for example wanted, free or limit of a size; empty if no word beside the value tells it."""
+    value: Value
+    """The value, in ``unit``."""
+    line: Line
+    """The line that tells it."""
+    unit: str = ""
+    """B for bytes, s for seconds; empty for what is only counted or named."""
+    of: str = ""
+    """The thing that the value belongs to, for example a device, a library or a parameter."""
+    said: str = ""
+    """The words of the line that tell it, as printed."""
+
+
+class Said(Struct, frozen=True):
+    """A line near a proof, without its prefixes."""
+
+    line: Line
+    text: str
+    source: Source
+    place: Place
+    kin: Kin
+
+    @property
+    def is_of_proof(self) -> bool:
+        """Return whether the line is the proof or of its block."""
+        return self.place in ("proof", "block")
