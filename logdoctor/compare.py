@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from logdoctor.model import Comparison, Diagnosis, Difference, Evidence, JobSummary, Line, Novel, Record, Topic
 from logdoctor.pack.regexes import later
 from logdoctor.pipeline.diagnosis import Input, JobReader, Watch, diagnose, make_job
+from logdoctor.pipeline.excerpts import Excerpt
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 from logdoctor.pipeline.masking import to_template
-from logdoctor.pipeline.new_templates import ALARM_WORDS, MAX_LINES, MAX_SHAPES, MIN_TEMPLATE_CHARS, NUMBERS, Excerpt
+from logdoctor.pipeline.new_templates import ALARM_WORDS, MAX_LINES, MAX_SHAPES, MIN_TEMPLATE_CHARS, NUMBERS
 
 MAX_MESSAGES = 12
 """Number of messages that are listed for each run."""

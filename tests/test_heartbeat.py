@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from failing_job import diagnose_log
 
-from logdoctor.pipeline.new_templates import Excerpts
+from logdoctor.pipeline.excerpts import Excerpts
 from logdoctor.pipeline.pulse import listen
 
 

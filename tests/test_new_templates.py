@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 from logdoctor.cli.commands import app
 from logdoctor.model import Diagnosis
 from logdoctor.pipeline.diagnosis import diagnose
+from logdoctor.pipeline.excerpts import END_BYTES, MAX_LOGS, START_BYTES, Excerpt, Excerpts
 from logdoctor.pipeline.knowledge import Knowledge
-from logdoctor.pipeline.new_templates import END_BYTES, MAX_LOGS, MAX_SHOWN, START_BYTES, Excerpt, Excerpts
+from logdoctor.pipeline.new_templates import MAX_SHOWN
 
 STEPS = "".join(f"step {n}/900 loss 2.{n} lr 3e-4\nheartbeat of shard {n} ok\n" for n in range(200))
 TROUBLE = "quokka ring left its lane at hop 7\nRuntimeError: the quokka is gone\n"

@@ -41,6 +41,4 @@ def examine(rule: Rule, record: Record, lines: Sequence[Said]) -> Examined:
 def _record(answer: Answer, proof: Record) -> Record:
     said, fields = answer.base, {name: value for name, value in answer.fields.items() if value not in (None, "", ())}
     source: Source = said.source if said.kin == "other" else proof.source
-    return Record(
-        said.line, "examined", f"examined.{answer.kind}", said.text, source, "error", fields, proof.order
-    )
+    return Record(said.line, "examined", f"examined.{answer.kind}", said.text, source, "error", fields, proof.order)

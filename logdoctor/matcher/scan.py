@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from logdoctor.matcher.engine import ID_BITS, ID_MASK, Session
@@ -19,8 +20,12 @@ TAIL_BYTES = 32 << 10
 """Bytes at the end of a stream that may report exhausted patterns (see `flood`)."""
 MAX_LATE_HITS = 1024
 """Throttled hits that are looked at after `Scan.reset_throttle`."""
+Around = tuple[list[bytes], list[bytes]]
+"""Lines above and below a line."""
 _LINE_BREAKS = b"\n\r"
 _ELLIPSIS = "…".encode()
+MAX_ABOVE_BYTES = 8 << 10
+"""Bytes of a window that are kept while the next one is scanned."""
 MAX_BATCH = 64
 """Lines that are matched in a row, at most."""
 
@@ -66,6 +71,10 @@ class Scan:
         """Candidates that are a part of a line, because it is too long."""
         self._all_hits: list[int] = []
         """All hits of this window without throttling, once they were needed."""
+        self._at = 0, 0
+        """Start and end of the last candidate in the window."""
+        self._above = b""
+        """Text above the window."""
 
     @property
     def bytes(self) -> int:
@@ -80,6 +89,19 @@ class Scan:
     def throttled_patterns(self) -> tuple[int, ...]:
         """Patterns of which only a part of the hits was reported."""
         return tuple(sorted(self._throttle.throttled))
+
+    def around(self, above: int, below: int, most: int) -> Around:
+        """Return lines above and below the last candidate, of ``most`` bytes on each side at most."""
+        window, (start, end) = self._window, self._at
+        known = window.view[max(0, start - most) : start]
+        text = bytes(known) if start >= most else self._above + bytes(known)
+        lines_below = list[bytes]()
+        for raw in islice(window.lines_below(end, window.generation), below):
+            most -= len(raw) + 1
+            if most < 0:
+                break
+            lines_below.append(raw)
+        return text.split(b"\n")[1:-1][-above:], lines_below
 
     def reset_throttle(self) -> None:
         """Report throttled often patterns again for a while, below the last candidate.
@@ -96,6 +118,7 @@ class Scan:
             yield from self._candidates(deque(self._hits()))
             self._count_to(window.own_end)
             self._has_partial_line = window.buffer[window.own_end - 1] != ord("\n")
+            self._above = bytes(window.view[max(0, window.own_end - MAX_ABOVE_BYTES) : window.own_end])
 
     def _hits(self) -> list[int]:
         """Return the hits of this window in order, each once, throttled."""
@@ -146,6 +169,7 @@ class Scan:
             for count, (_, start, end, raw, ids) in enumerate(lines, 1):
                 if ids:  # an atom may be cut off in an overlong line
                     self._count_to(start)
+                    self._at = start, end
                     below = partial(window.lines_below, end, window.generation)
                     yield Candidate(raw, self._newline_count + 1, ids, below)
                 if self._must_reset:

@@ -35,9 +35,10 @@ from logdoctor.model import (
 )
 from logdoctor.pack import regexes
 from logdoctor.pipeline.broken_records import BrokenRecords
+from logdoctor.pipeline.excerpts import Excerpts
 from logdoctor.pipeline.fallback import add_guess
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
-from logdoctor.pipeline.new_templates import Excerpts, add_new_templates
+from logdoctor.pipeline.new_templates import add_new_templates
 from logdoctor.pipeline.pulse import listen
 from logdoctor.pipeline.surrounding_lines import add_context
 from logdoctor.reasoning import Reasoner
@@ -79,7 +80,7 @@ def diagnose(
     ``knowledge``: the pack that `gather` returned, to diagnose many jobs without loading it again.
     ``model``: a classifier of your own in place of the shipped one. It is asked if the rules leave a failure open.
     ``baseline``: the log of a good run. For a failure without a rule, the report shows lines that are not in it.
-    ``context``: lines above and below each quoted line to read again and report.
+    ``context``: lines above and below each quoted line to report, as far as they were kept.
     ``found``: a scan found the paths, so the user does not expect each of them to be a log.
     ``follow_links``: also read what links in a folder name outside of it.
     ``job_id``: the id that the scheduler gave the job, which wins over an id in the logs.
@@ -97,7 +98,7 @@ def diagnose(
     diagnosis = analysis.diagnosis()
     if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
         regexes.keep()
-    return add_context(diagnosis, reader.job, reader.bounds, context) if context else diagnosis
+    return add_context(diagnosis, reader.excerpts, context) if context else diagnosis
 
 
 def diagnose_streams(
@@ -342,6 +343,8 @@ class JobReader:
                 self.broken.add(error, stream.name, candidate.number)
                 continue
             for record in records:
+                if record.failing:
+                    self.excerpts.keep_around(record, candidate, scan)
                 yield record
                 if may_end_a_run(record):
                     scan.reset_throttle()

@@ -2,9 +2,7 @@
 
 These are lines that the job did not print while it was healthy. A good run can be given instead for comparison.
 
-While a job is read, a bounded excerpt of each log is kept, because a pipe cannot be read twice.
-An excerpt holds the start, samples of the middle, and the end.
-The excerpts are masked to templates and compared only if the rules leave the answer open.
+The excerpts of the logs are masked to templates and compared only if the rules leave the answer open.
 Without a good run they are compared with the lines well before the first failure.
 """
 
@@ -12,29 +10,22 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor.inputs import Bounds, open_streams
 from logdoctor.model import CALM, Diagnosis, Evidence, InputError, Job, Line, Novel, Problem
 from logdoctor.model.catalogue import Catalogue
+from logdoctor.pipeline.excerpts import Excerpt, Excerpts
 
-START_BYTES = 1 << 16
-SAMPLE_BYTES = 1 << 14
-END_BYTES = 1 << 17
-"""Bytes kept of the start of a log, of each sample in its middle, and of its end."""
-MAX_LOGS = 64
-"""Logs of which excerpts are kept."""
 CHUNK_BYTES = 1 << 18
 MAX_LINES = 6000
 MAX_SHAPES = 800
 """Lines and shapes that are compared. Of a good run ten times as many are taken."""
 BASELINE_BYTES = 64 << 20
 """Bytes that are read of a good run."""
-MAX_LINE_BYTES = 500
 MIN_TEMPLATE_CHARS = 4
 MIN_HEALTHY_LINES = 8
 """A shorter healthy phase does not show which lines are unusual."""
@@ -48,92 +39,6 @@ ALARM_WORDS = re.compile(
     r"(?i)error|fail|fatal|exception|cannot|can't|could not|unable|refus|denied|invalid|abort|panic|lost|timed? ?out"
     r"|corrupt|missing|not found|unexpected|exceed|mismatch|broken|killed|died|unreachable|no such|critical|warn"
 )
-
-
-class Excerpt(Struct):
-    """The parts kept of one log.
-
-    ``lines`` is the number of lines of the whole log. The line numbers of ``end`` are counted back from it.
-    """
-
-    name: str
-    start: bytes = b""
-    samples: list[bytes] = field(default_factory=list)
-    end: bytes = b""
-    lines: int = 0
-    chunks: int = 0
-
-    def add(self, chunk: memoryview) -> None:
-        """Keep parts of the next bytes of the log."""
-        if len(self.start) < START_BYTES:
-            self.start += chunk[: START_BYTES - len(self.start)]
-        self.chunks += 1
-        if self.chunks > 2 and self.chunks & (self.chunks - 1) == 0:  # fewer and fewer samples of a long log
-            self.samples.append(bytes(chunk[:SAMPLE_BYTES]))
-        self.end = self.end[len(chunk) - END_BYTES :] + chunk if len(chunk) < END_BYTES else bytes(chunk[-END_BYTES:])
-
-    def first_lines(self) -> Iterator[Line]:
-        """Yield the lines of the start, with their numbers."""
-        for number, raw in enumerate(_complete_lines(self.start, len(self.start) == START_BYTES), 1):
-            yield Line(self.name, number, _text(raw))
-
-    def middle_lines(self) -> Iterator[str]:
-        """Yield lines of the samples, whose numbers are unknown."""
-        for sample in self.samples:
-            yield from (_text(raw) for raw in _complete_lines(sample, is_cut=True)[1:])
-
-    def last_lines(self) -> Iterator[Line]:
-        """Yield the lines of the end, with their numbers."""
-        unfinished = bool(self.end) and not self.end.endswith(b"\n")
-        number = self.lines - self.end.count(b"\n") + (not unfinished)
-        for n, raw in enumerate(self.end.split(b"\n"), number):
-            if n > number or number == 1:  # the first line may be cut
-                yield Line(self.name, n, _text(raw))
-
-    def texts(self) -> Iterator[str]:
-        """Yield all lines that were kept, in the order of the log."""
-        yield from (line.text for line in self.first_lines())
-        yield from self.middle_lines()
-        yield from (line.text for line in self.last_lines())
-
-
-def _complete_lines(raw: bytes, is_cut: bool) -> list[bytes]:  # noqa: FBT001
-    lines = raw.split(b"\n")
-    return lines[:-1] if is_cut else lines
-
-
-def _text(raw: bytes) -> str:
-    return raw[:MAX_LINE_BYTES].decode("utf-8", "replace").rstrip("\r")
-
-
-class Excerpts:
-    """The excerpts of all logs of a job."""
-
-    def __init__(self) -> None:
-        self.logs: list[Excerpt] = []
-
-    def record(self, name: str, readinto: Callable[[memoryview], int]) -> Callable[[memoryview], int]:
-        """Return a ``readinto`` that also keeps an excerpt of the log ``name``.
-
-        Beyond `MAX_LOGS` the original ``readinto`` is returned.
-        """
-        if len(self.logs) >= MAX_LOGS:
-            return readinto
-        log = Excerpt(name)
-        self.logs.append(log)
-
-        def read(buffer: memoryview) -> int:
-            count = readinto(buffer)
-            if count:
-                log.add(buffer[:count])
-            return count
-
-        return read
-
-    def finish(self, name: str, lines: int) -> None:
-        """Set the line count of a log that was read to its end."""
-        if self.logs and self.logs[-1].name == name:
-            self.logs[-1].lines = lines
 
 
 def add_new_templates(diagnosis: Diagnosis, excerpts: Excerpts, words: Catalogue, baseline: str = "") -> Diagnosis:

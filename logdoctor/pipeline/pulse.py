@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from logdoctor.logs.line_parser import read_message
 from logdoctor.model import Line
-from logdoctor.pipeline.new_templates import MAX_LINES, NUMBERS, Excerpt
+from logdoctor.pipeline.excerpts import Excerpt
+from logdoctor.pipeline.new_templates import MAX_LINES, NUMBERS
 from logdoctor.reasoning.lifecycle.heartbeat import MAX_NUMBERS, Heartbeat, Printed, find_beats
 
 STAMPS = re.compile(

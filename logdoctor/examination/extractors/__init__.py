@@ -46,7 +46,7 @@ class Extractor(Struct, frozen=True):
             yield Fact(self.type, found.role, found.value, said.line, found.unit, found.of, found.said)
 
 
-def extracts(type: FactType) -> Callable[[Extract], Extractor]:  # noqa: A002
+def extracts(type: FactType) -> Callable[[Extract], Extractor]:
     """Make an extractor of a function of a text."""
     return lambda extract: Extractor(type, extract)
 

@@ -1,7 +1,7 @@
 """Questions over facts: what lines near a proof show together.
 
-A question is a function of a module of this package that `asks` marks, so there is no list to extend. It reads the lines
-around one proof and their facts, keeps nothing, and yields answers. An answer becomes a record of the format
+A question is a function of a module of this package that `asks` marks, so there is no list to extend. It reads the
+lines around one proof and their facts, keeps nothing, and yields answers. An answer becomes a record of the format
 ``examined``, which rules match like any other, and a sentence ``examined.<kind>`` of the catalogues.
 """
 
