@@ -93,15 +93,16 @@ class Scan:
     def around(self, above: int, below: int, most: int) -> Around:
         """Return lines above and below the last candidate, of ``most`` bytes on each side at most."""
         window, (start, end) = self._window, self._at
-        known = window.view[max(0, start - most) : start]
-        text = bytes(known) if start >= most else self._above + bytes(known)
+        known = bytes(window.view[max(0, start - most) : start])
+        text = known if start >= most else self._above + known
+        is_cut = start >= most or len(self._above) == MAX_ABOVE_BYTES
         lines_below = list[bytes]()
         for raw in islice(window.lines_below(end, window.generation), below):
+            lines_below.append(raw[:most])
             most -= len(raw) + 1
-            if most < 0:
+            if most <= 0:
                 break
-            lines_below.append(raw)
-        return text.split(b"\n")[1:-1][-above:], lines_below
+        return text.split(b"\n")[is_cut:-1][-above:], lines_below
 
     def reset_throttle(self) -> None:
         """Report throttled often patterns again for a while, below the last candidate.
