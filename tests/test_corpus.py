@@ -22,11 +22,11 @@ from rule_texts import BOOK
 
 from logdoctor.model import Diagnosis, Do, Verdict, Who
 from logdoctor.model.numbers import format_size
+from logdoctor.model.sentences import split_sentences
 from logdoctor.render import languages, render
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.document import RenderOptions
 from logdoctor.render.formats import markdown
-from logdoctor.render.phrases import split_sentences
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.tables import VERDICTS, read_signatures
 

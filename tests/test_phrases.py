@@ -6,8 +6,9 @@ import pytest
 from render_diagnoses import make_evidence
 
 from logdoctor.model import Progress
+from logdoctor.model.sentences import split_sentences
 from logdoctor.render.catalogue import catalogue
-from logdoctor.render.phrases import clock_time, continue_sentence, progress_phrase, size, split_sentences
+from logdoctor.render.phrases import clock_time, continue_sentence, progress_phrase, size
 
 EN, ZH = catalogue("en"), catalogue("zh")
 

@@ -6,39 +6,45 @@ the first few findings thoroughly. It opens no file and knows no rule by name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from msgspec import Struct
 
+from logdoctor.examination.absences import absences
 from logdoctor.examination.questions import Answer, Scene, ask_all
-from logdoctor.model import Fact, Record, Rule, Said, Source
+from logdoctor.model import Examination, Fact, Line, Record
 
 MOST_FACTS = 24
 """Facts of one proof, at most."""
 
 
 class Examined(Struct, frozen=True):
-    """Facts of one proof, and the answers of the questions."""
+    """What the lines around one proof show."""
 
     scene: Scene
-    facts: tuple[Fact, ...]
-    """Facts of the proof, of its block, and of lines that a question joined to it."""
+    own: tuple[Fact, ...]
+    """Facts of the proof and of its block."""
     answers: tuple[Answer, ...]
+    known: Examination
+    """The facts, those of other lines that a question joined among them, and what was not found."""
 
-    def records(self) -> tuple[Record, ...]:
-        """Return the answers as records, each in the place of the proof in the reading order."""
-        return tuple(_record(answer, self.scene.record) for answer in self.answers)
+    def records(self) -> Iterator[Record]:
+        """Yield the answers as records, each in the place of the proof in the reading order."""
+        proof = self.scene.record
+        for answer in self.answers:
+            fields = {name: value for name, value in answer.fields.items() if value not in (None, "", ())}
+            line, text, kind = answer.base.line, answer.base.text, f"examined.{answer.kind}"
+            yield Record(line, "examined", kind, text, proof.source, "error", fields, proof.order)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the lines on which the proof or an answer may stand."""
+        yield from (said.line for said in self.scene.block())
+        yield from (answer.base.line for answer in self.answers)
 
 
-def examine(rule: Rule, record: Record, lines: Sequence[Said]) -> Examined:
-    """Examine a proof. ``lines`` are the lines around it in the order of the log, the lines of the proof among them."""
-    scene = Scene(rule, record, tuple(lines))
-    answers = ask_all(scene)
+def examine(scene: Scene) -> Examined:
+    """Examine a proof."""
+    own, answers = scene.own(), ask_all(scene)
     joined = (fact for answer in answers for fact in answer.facts)
-    return Examined(scene, tuple(dict.fromkeys((*scene.own(), *joined)))[:MOST_FACTS], answers)
-
-
-def _record(answer: Answer, proof: Record) -> Record:
-    said, fields = answer.base, {name: value for name, value in answer.fields.items() if value not in (None, "", ())}
-    source: Source = said.source if said.kin == "other" else proof.source
-    return Record(said.line, "examined", f"examined.{answer.kind}", said.text, source, "error", fields, proof.order)
+    facts = tuple(dict.fromkeys((*own, *joined)))[:MOST_FACTS]
+    return Examined(scene, own, answers, Examination(facts, absences(scene)))

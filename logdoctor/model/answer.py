@@ -13,6 +13,7 @@ from msgspec import Meta, Struct, field
 from logdoctor.model.claims import ClaimName
 from logdoctor.model.coverage import Coverage
 from logdoctor.model.errors import Problem
+from logdoctor.model.facts import Fact
 from logdoctor.model.log import NO_SPAN, Count, Line, Moment, Number, Rank, Record, Scalar, Span, Value
 from logdoctor.model.mechanism import Who
 from logdoctor.model.rule import Action, Do, Rule
@@ -223,6 +224,8 @@ class Cause(Struct, frozen=True):
     """Measured facts by name, for example exit_code."""
     checked: tuple[Check, ...] = ()
     """Claims of this answer, checked against the log."""
+    facts: tuple[Fact, ...] = ()
+    """Typed values that the proof, its block and lines joined to it tell."""
     victims: Count = 0
     """Number of ranks that report a consequence of this cause, and neither are culprits nor report the same failure."""
 

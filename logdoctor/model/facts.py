@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -64,3 +65,16 @@ class Said(Struct, frozen=True):
     def is_of_proof(self) -> bool:
         """Return whether the line is the proof or of its block."""
         return self.place in ("proof", "block")
+
+
+class Examination(Struct, frozen=True):
+    """What the lines around a proof show."""
+
+    facts: tuple[Fact, ...] = ()
+    """Facts of the proof, of its block, and of lines that were joined to it."""
+    absent: frozenset[str] = frozenset()
+    """Sorts of evidence that were looked for around the proof and not found: frames, names, reason."""
+
+
+Examinations = Mapping[tuple[str, int], Examination]
+"""Examinations by file and number of the lines of their proofs."""

@@ -21,13 +21,14 @@ Adapter = Callable[[Any], Any]
 
 LAYOUTS: Mapping[str, str] = {
     "Cause": "signature rule rule_origin? title summary confidence by culprit owner values checked action steps "
-    "references evidence explains victims",
+    "references evidence facts explains victims",
     "Comparison": "schema differences only_bad only_good good bad",
     "Culprit": "scope ranks local_ranks hosts gpus pids peers first reporters why probably",
     "Diagnosis": "schema verdict verdict_known_by decision causes suspects symptoms harmless unexplained novel "
     "job.name=name job.*=job job.runs=runs coverage.*=coverage coverage.not_read=problems redaction problems made_by",
     "Evidence": "file=line.file line=line.number text=line.text rank host time why document? field? around?",
     "NotJudged": "file lines=first_line,last_line records what why",
+    "Fact": "type role value unit? of? said? file=line.file line=line.number",
     "Line": "file line=number text",
     "Progress": "unit value epoch time=evidence.time evidence",
     "Refutation": "file=line.file line=line.number text=line.text why",

@@ -35,6 +35,7 @@ from logdoctor.model import (
 )
 from logdoctor.pack import regexes
 from logdoctor.pipeline.broken_records import BrokenRecords
+from logdoctor.pipeline.closer_look import look_closer
 from logdoctor.pipeline.excerpts import Excerpts
 from logdoctor.pipeline.fallback import add_guess
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
@@ -163,12 +164,15 @@ class Analysis:
         observed, reader, pack, words = self.observed(), self.reader, self.reader.pack, self.words
         coverage = replace(reader.coverage, not_judged=observed.machines.tell_set_aside(words))
         missing = parts_not_read(coverage)
-        diagnosis = observed.reasoner.conclude(
+        closer = look_closer(observed.reasoner, reader.excerpts)
+        diagnosis = observed.reasoner.knowing(closer.records()).conclude(
             reader.job.name,
             words,
             read_in_part=missing.count > 0,
             listen=partial(listen, reader.excerpts.logs),
+            examined=closer.known,
         )
+        diagnosis = replace(diagnosis, causes=closer.tell(diagnosis.causes, words))
         problems = (*pack.faults, *reader.problems)
         diagnosis = replace(diagnosis, coverage=coverage, problems=problems, made_by=pack.made_by)
         diagnosis = add_guess(diagnosis, observed.counter, pack, words, self.model)

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 
 from msgspec import Struct
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import CALM, Decision, Diagnosis, Evidence, Finding, JobSummary, Mechanism, Record, Rule, Verdict
+from logdoctor.model import (
+    CALM,
+    Decision,
+    Diagnosis,
+    Evidence,
+    Examinations,
+    Finding,
+    JobSummary,
+    Line,
+    Mechanism,
+    Record,
+    Rule,
+    Verdict,
+)
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.reasoning.causality.arrows import explain
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.causality.roots import Ranking
-from logdoctor.reasoning.causality.runs import Analysis, analyse, select_run, split_runs
+from logdoctor.reasoning.causality.runs import Analysis, RunAnalysis, analyse, select_run, split_runs
 from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.match import find
@@ -26,7 +39,7 @@ from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
 from logdoctor.reasoning.questions import ask_all, new_timeline
 from logdoctor.reasoning.verdict.collective_state import collective_states
-from logdoctor.reasoning.verdict.diagnosis import build_causes, build_harmless, build_symptoms
+from logdoctor.reasoning.verdict.diagnosis import MAX_CAUSES, build_causes, build_harmless, build_symptoms
 from logdoctor.reasoning.verdict.first_failure import earliest
 from logdoctor.reasoning.verdict.next_data import collect_for_cause, collect_for_end
 from logdoctor.reasoning.verdict.rank_table import rank_rows
@@ -38,14 +51,25 @@ __all__ = ["Reasoner"]
 
 MAX_FAILURES = 2000
 MAX_UNEXPLAINED = 8
+NOT_EXAMINED: Examinations = {}
 
 
-class Conclusions(Struct, frozen=True):
+class Runs(Struct, frozen=True):
+    """The runs of a log, and the analysis of the one that is reported."""
+
+    runs: Sequence[RunAnalysis]
+    selected: RunAnalysis | None
+    analysis: Analysis
+
+
+class Conclusions(Struct):
     """Answers of the questions, the matches with them, and the state of a job in which they are known."""
 
     derived: tuple[Record, ...]
     matches: Mapping[int, Mapping[str, Matches]]
     state: JobState
+    runs: Runs | None = None
+    """Cache of `Reasoner._analyse`."""
 
 
 class Reasoner:
@@ -106,12 +130,36 @@ class Reasoner:
     @property
     def _conclusions(self) -> Conclusions:
         if self._concluded is None:
-            derived = tuple(ask_all(self._timeline, self.state))
-            matches = {rule: dict(by_symptom) for rule, by_symptom in self._matches.items()}
-            for record in derived:
-                self._match(record, matches)
-            self._concluded = Conclusions(derived, matches, self.state.knowing(derived))
+            self._concluded = self._conclude_from(tuple(ask_all(self._timeline, self.state)))
         return self._concluded
+
+    def _conclude_from(self, derived: tuple[Record, ...]) -> Conclusions:
+        matches = {rule: dict(by_symptom) for rule, by_symptom in self._matches.items()}
+        for record in derived:
+            self._match(record, matches)
+        return Conclusions(derived, matches, self.state.knowing(derived))
+
+    def knowing(self, examined: Iterable[Record]) -> Reasoner:
+        """Return a reasoner that also knows these answers of the examination, if a rule asks for one of them."""
+        asked = tuple(record for record in examined if self._rules_matching(record))
+        if not asked:
+            return self
+        reasoner = copy.copy(self)
+        reasoner._concluded = self._conclude_from((*self._conclusions.derived, *asked))  # noqa: SLF001 - its own copy
+        return reasoner
+
+    def leading(self) -> list[tuple[Rule | None, Record, Line]]:
+        """Return rule, decisive record and proof of the first causes, which are worth a closer look.
+
+        Without a cause the first failure without a rule is.
+        """
+        with self._conclusions.state.processes.remembering():
+            analysis = self._analyse().analysis
+            causes = analysis.ranking.causes[:MAX_CAUSES]
+            if causes:
+                return [(f.rule, f.records[0], proof_of(f).line) for f in causes]
+            left = self._without_findings(self._failures_without(analysis.harmless), analysis.findings)
+            return [(None, record, record.line) for record in left[:1]]
 
     def copy(self) -> Reasoner:
         """Return a reasoner that knows the same and learns on its own."""
@@ -135,8 +183,9 @@ class Reasoner:
         *,
         read_in_part: bool = False,
         listen: Listen = lambda: SILENCE,
+        examined: Examinations = NOT_EXAMINED,
     ) -> Diagnosis:
-        """Return the diagnosis of all records.
+        """Return the diagnosis of all records. ``examined`` tells what the lines around the proofs show.
 
         It changes nothing, so it may be asked again after more records. ``listen`` returns the heartbeat; it is called
         if no rule names a cause. The caller adds coverage, problems and the decision. Only what to collect is in the
@@ -144,15 +193,23 @@ class Reasoner:
         """
         known = self._conclusions.state
         with known.processes.remembering():
-            return self._conclude(job, words, known, listen, read_in_part=read_in_part)
+            return self._conclude(job, words, listen, examined, read_in_part=read_in_part)
+
+    def _analyse(self) -> Runs:
+        concluded = self._conclusions
+        if concluded.runs is None:
+            conditions = Conditions(concluded.state, hung=self.hung)
+            runs = split_runs(self.rules, self.classes, concluded.matches, conditions)
+            selected = select_run(runs)
+            whole = selected.analysis if selected else analyse(self.rules, self.classes, concluded.matches, conditions)
+            concluded.runs = Runs(runs, selected, whole)
+        return concluded.runs
 
     def _conclude(
-        self, job: str, words: Catalogue, known: JobState, listen: Listen, *, read_in_part: bool
+        self, job: str, words: Catalogue, listen: Listen, examined: Examinations, *, read_in_part: bool
     ) -> Diagnosis:
-        matches, conditions = self.matches, Conditions(known, hung=self.hung)
-        runs = split_runs(self.rules, self.classes, matches, conditions)
-        selected = select_run(runs)
-        analysis = selected.analysis if selected else analyse(self.rules, self.classes, matches, conditions)
+        found, known = self._analyse(), self._conclusions.state
+        selected, analysis = found.selected, found.analysis
         ranking, state = analysis.ranking, analysis.state
         all_failures = self._failures_without(())
         ignored = analysis.harmless.keys() | {e.order for e in all_failures if selected and selected.excludes(e)}
@@ -178,14 +235,14 @@ class Reasoner:
             name=job,
             verdict=verdict,
             verdict_known_by=known_by,
-            causes=build_causes(ranking, left, state, words),
+            causes=build_causes(ranking, left, state, words, examined),
             symptoms=build_symptoms(ranking, state, words),
             harmless=build_harmless(analysis.harmless.values(), state, words),
             unexplained=tuple(unexplained),
             decision=Decision(collect=self._collect(verdict, failures, words)),
             suspects=suspects,
             job=summary,
-            runs=list_runs(runs, selected, all_failures, known, words.lang),
+            runs=list_runs(found.runs, selected, all_failures, known, words.lang),
         )
 
     def _collect(self, verdict: Verdict, failures: Sequence[Record], words: Catalogue) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Progress, Step
 from logdoctor.model.escape import escape_all
 from logdoctor.model.numbers import number
+from logdoctor.model.sentences import split_sentences
 from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.columns import shorten, values_in
@@ -24,7 +25,6 @@ from logdoctor.render.phrases import (
     guarded,
     location,
     progress_phrase,
-    split_sentences,
     what_was_read,
 )
 

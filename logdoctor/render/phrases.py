@@ -12,14 +12,9 @@ from logdoctor.render.catalogue import Catalogue
 LIKELY, CERTAIN = 0.6, 0.9
 """Confidence from which an answer is probable, and certain."""
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
-_SENTENCE_END = re.compile(r"(?<=[\w)\]\"'`%][\w)\]\"'`%][.!?])[ \n]+(?=[A-Z0-9\"'`(])|(?<=[。！？])")
 _OF = re.compile(r"(\d+)\s*/\s*(\d+)")
 _YEAR = 366 * 86_400
 """Times of the first year are those of lines without a year."""
-
-
-def split_sentences(text: str) -> list[str]:
-    return [part for part in map(str.strip, _SENTENCE_END.split(text)) if part]
 
 
 def continue_sentence(text: str, words: Catalogue) -> str:

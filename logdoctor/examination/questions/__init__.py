@@ -8,25 +8,38 @@ lines around one proof and their facts, keeps nothing, and yields answers. An an
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from logdoctor.examination.extractors import facts_of
-from logdoctor.model import Fact, FactType, Line, Record, Rule, Said, Value
+from logdoctor.model import Fact, FactType, Kin, Line, Place, Record, Rule, Said, Source, Value
 from logdoctor.pack.module_names import module_names
 
+IDENTITY = ("rank", "local_rank", "host", "pid", "tag")
+"""Fields of a source that tell processes apart."""
+Read = Callable[[str], tuple[str, Source]]
+"""Function that strips the prefixes off the text of a line, and tells their source."""
 
-class Scene(Struct, frozen=True):
-    """A proof and the lines around it."""
 
-    rule: Rule
-    record: Record
-    """The decisive record."""
-    lines: tuple[Said, ...]
-    """The lines in the order of the log: up to 30 above, the proof and its block, up to 30 below."""
-    _facts: dict[int, tuple[Fact, ...]] = field(default_factory=dict)
+class Scene:
+    """A proof and the lines around it, read as far as somebody asks for them."""
+
+    def __init__(self, rule: Rule | None, record: Record, proof: Line, lines: Sequence[Line], read: Read) -> None:
+        """Prepare to read ``lines``, those around the record in the order of the log, its own among them.
+
+        ``rule`` holds by ``record``, or is None for a failure without a rule. ``proof`` is the line that is quoted.
+        ``read`` strips the prefixes off a line.
+        """
+        self.rule, self.record, self.proof, self._read = rule, record, proof, read
+        self._own = {line.number: line for line in (*record.lines, record.line, proof)}
+        first, last = min(self._own), max(self._own)
+        self._above = [line for line in reversed(lines) if line.number < first]
+        self._below = [line for line in lines if line.number > last]
+        self._said: dict[int, Said] = {}
+        self._facts: dict[int, tuple[Fact, ...]] = {}
+        self._source = read(record.line.text)[1]
 
     def facts(self, said: Said, *types: FactType) -> tuple[Fact, ...]:
         """Return the facts of a line, or those of some types."""
@@ -37,25 +50,41 @@ class Scene(Struct, frozen=True):
 
     def own(self, *types: FactType) -> tuple[Fact, ...]:
         """Return the facts of the proof, then those of the other lines of its block."""
-        proof = [said for said in self.lines if said.place == "proof"]
-        block = [said for said in self.lines if said.place == "block"]
-        return tuple(fact for said in (*proof, *block) for fact in self.facts(said, *types))
+        lines = sorted(self.block(), key=lambda said: said.place != "proof")
+        return tuple(fact for said in lines for fact in self.facts(said, *types))
 
     def above(self) -> Iterator[Said]:
-        """Yield the lines of the process above the proof, the nearest first."""
-        return (said for said in reversed(self.lines) if said.place == "above" and said.kin != "other")
+        """Yield the lines of the process above the block, the nearest first."""
+        return self._of_process(self._above, "above")
 
     def below(self) -> Iterator[Said]:
-        """Yield the lines of the process below the proof, the nearest first."""
-        return (said for said in self.lines if said.place == "below" and said.kin != "other")
+        """Yield the lines of the process below the block, the nearest first."""
+        return self._of_process(self._below, "below")
 
     def block(self) -> Iterator[Said]:
         """Yield the lines of the proof and its block, in the order of the log."""
-        return (said for said in self.lines if said.is_of_proof)
+        for number in sorted(self._own):
+            yield self._say(self._own[number], "proof" if number == self.proof.number else "block")
 
-    def at(self, number: int) -> Said | None:
-        """Return the line with this number."""
-        return next((said for said in self.lines if said.line.number == number), None)
+    def _of_process(self, lines: Iterable[Line], place: Place) -> Iterator[Said]:
+        return (said for line in lines if (said := self._say(line, place)).kin != "other")
+
+    def _say(self, line: Line, place: Place) -> Said:
+        said = self._said.get(line.number)
+        if said is None:
+            text, source = self._read(line.text)
+            kin = kin_of(source, self._source) if place in ("above", "below") else "same"
+            said = self._said[line.number] = Said(line, text, source, place, kin)
+        return said
+
+
+def kin_of(one: Source, other: Source) -> Kin:
+    """Return whether the prefixes of two lines of one file are of one process."""
+    pairs = [(getattr(one, name), getattr(other, name)) for name in IDENTITY]
+    if any(a is not None and b is not None and a != b for a, b in pairs):
+        return "other"
+    told_by_one, told_by_other = (any(value is not None for value in side) for side in zip(*pairs, strict=True))
+    return "same" if told_by_one == told_by_other else "open"
 
 
 class Answer(Struct, frozen=True):

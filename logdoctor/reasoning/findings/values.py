@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from logdoctor.codes import explain
-from logdoctor.model import Culprit, Finding, Rule, Value
+from logdoctor.model import Culprit, Examination, Finding, Rule, Value
 from logdoctor.model.numbers import format_size
 from logdoctor.reasoning.findings.symptoms import Match
 from logdoctor.reasoning.findings.who import describe, hosts_of, numbers, ranks_of, speaks_for_itself, with_places
@@ -187,6 +187,8 @@ class FindingValues(Mapping[str, Value]):
     - ``rank``: all culprits if each of them shows the failure, and all who show it if none of them is a culprit
     - ``host``: all hosts of these ranks
     - ``claim.peer``: known if that claim is confirmed
+    - ``size.wanted``: a fact of the lines around the proof, by type and role
+    - ``denies.frames``: known if frames were looked for around the proof and not found
     - with ``state``, ``job``, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value
     """
 
@@ -198,8 +200,10 @@ class FindingValues(Mapping[str, Value]):
         *,
         explained_by: Finding | None = None,
         confirmed: Collection[str] = (),
+        examined: Examination | None = None,
     ) -> None:
         self._finding, self._lang, self._state, self._confirmed = finding, lang, state, confirmed
+        self._examined = examined or Examination()
         self._awaited = explained_by.culprit.ranks if explained_by else ()
         self._hosts: tuple[str, ...] | None = None
 
@@ -214,6 +218,10 @@ class FindingValues(Mapping[str, Value]):
         field, _, column = name.partition(".")
         if field == "claim" and column in self._confirmed:
             return column
+        if field == "denies" and column in self._examined.absent:
+            return column
+        if column and (fact := next((f for f in self._examined.facts if (f.type, f.role) == (field, column)), None)):
+            return fact.said or fact.value
         value = self._finding.values.get(field)
         if not column:
             return value if value is not None and is_known(value) else self._read_state(name)

@@ -8,7 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from logdoctor.codes import explain_codes
-from logdoctor.model import Cause, Check, Culprit, Evidence, Finding, Line, Record, Refutation, SymptomSeen
+from logdoctor.model import (
+    Cause,
+    Check,
+    Culprit,
+    Evidence,
+    Examination,
+    Examinations,
+    Finding,
+    Line,
+    Record,
+    Refutation,
+    SymptomSeen,
+)
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.log import Scalar
 from logdoctor.reasoning.causality import confidence
@@ -40,20 +52,23 @@ MAX_ALIKE = 3
 
 
 def build_causes(
-    ranking: Ranking, unexplained: Sequence[Record], state: JobState, words: Catalogue
+    ranking: Ranking, unexplained: Sequence[Record], state: JobState, words: Catalogue, examined: Examinations
 ) -> tuple[Cause, ...]:
     """Return the answer, then other causes with less confidence."""
     findings = ranking.causes[:MAX_CAUSES]
     chances = [confidence.chance(confidence.collect_facts(f, ranking, unexplained)) for f in findings]
-    return tuple(_cause(f, chances[i] / (i + 1), ranking, state, words) for i, f in enumerate(findings))
+    looked = [examined.get((f.records[0].line.file, f.records[0].line.number)) for f in findings]
+    return tuple(_cause(f, chances[i] / (i + 1), ranking, state, words, looked[i]) for i, f in enumerate(findings))
 
 
-def _cause(finding: Finding, chance: float, ranking: Ranking, state: JobState, words: Catalogue) -> Cause:
+def _cause(
+    finding: Finding, chance: float, ranking: Ranking, state: JobState, words: Catalogue, examined: Examination | None
+) -> Cause:
     rule = finding.rule
     checks = ranking.checked.get(rule.id, ())
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
     explained = [e.finding for e in ranking.explained if e.by is finding]
-    slots = FindingValues(finding, words.lang, state, confirmed=confirmed)
+    slots = FindingValues(finding, words.lang, state, confirmed=confirmed, examined=examined)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
     doubt = ranking.doubt(finding)
     culprit = Culprit() if doubt else with_places(finding.culprit, rule, state)

@@ -1,0 +1,84 @@
+"""The composer: sentences about the facts of a proof, where the words of its rule tell none of them.
+
+Three guards keep it honest. A fact is of the proof's own line or block, or of a line of the same process that a
+question joined to it. Its role comes from a word beside the value; a fact without a role is quoted with its line and
+not interpreted. A guess ("Often ...") is left out beside a sentence that a line shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from logdoctor.examination import Examined
+from logdoctor.examination.questions import Answer
+from logdoctor.examination.sentences import standard_sentences
+from logdoctor.model import Cause, Evidence, Fact, Line
+from logdoctor.model.catalogue import Catalogue
+from logdoctor.model.sentences import split_sentences
+
+MOST_SENTENCES = 2
+MOST_LINES = 4
+"""Lines that are added to the proof, at most."""
+QUOTED = ("name", "path", "address", "version", "size", "count", "members", "setting", "reason", "code")
+"""Types of facts of which the line is shown with the proof."""
+
+
+def compose(cause: Cause, examined: Examined, words: Catalogue) -> Cause:
+    """Return the cause with sentences and lines of what its examination shows."""
+    told = f"{cause.title} {cause.summary}"
+    answers = [answer for answer in examined.answers if not answer.silent]
+    sentences = [text for answer in answers if not _is_told(answer, told) and (text := _say(answer, words))]
+    if not sentences and not any(tells(fact, told) for fact in examined.own):
+        sentences = [*standard_sentences(examined.own, words)][:1]
+    shown = [line for answer in answers for line in (answer.base.line, *answer.lines)]
+    shown += [fact.line for fact in examined.own if fact.type in QUOTED and not tells(fact, told)]
+    return replace(
+        cause,
+        summary=_with(cause.summary, sentences[:MOST_SENTENCES], words),
+        evidence=(*cause.evidence, *_new_lines(cause, shown)),
+        facts=examined.known.facts,
+    )
+
+
+def _say(answer: Answer, words: Catalogue) -> str:
+    key = f"examined.{answer.kind}.{answer.form}" if answer.form else f"examined.{answer.kind}"
+    places = {name: _plain(value) for name, value in answer.fields.items()}
+    return words(key, **{"line": answer.base.line.number, **places})
+
+
+def _plain(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _is_told(answer: Answer, told: str) -> bool:
+    """Return whether the words tell all values of the answer already."""
+    values = [str(v) for value in answer.fields.values() for v in (value if isinstance(value, tuple) else (value,))]
+    return bool(values) and all(value in told for value in values)
+
+
+def tells(fact: Fact, told: str) -> bool:
+    """Return whether a text tells the fact, in its own or in the line's form."""
+    values = fact.value if isinstance(fact.value, tuple) else (fact.value,)
+    return bool(fact.said and fact.said in told) or all(str(value) in told for value in values)
+
+
+def _with(summary: str, sentences: Sequence[str], words: Catalogue) -> str:
+    """Return the summary with more sentences behind its first one, and then without its guesses."""
+    if not sentences:
+        return summary
+    first, *more = split_sentences(summary) or [""]
+    guesses = tuple(words("guesses.begin").split())
+    certain = (sentence for sentence in more if not sentence.startswith(guesses))
+    return words("space").join((first, *sentences, *certain)).strip()
+
+
+def _new_lines(cause: Cause, lines: Iterable[Line]) -> Iterator[Evidence]:
+    """Yield evidence for lines that the cause does not show yet, a few at most."""
+    shown = {(e.line.file, e.line.number) for e in cause.evidence}
+    first = cause.evidence[0] if cause.evidence else None
+    for line in lines:
+        if (line.file, line.number) not in shown and len(shown) < len(cause.evidence) + MOST_LINES:
+            shown.add((line.file, line.number))
+            yield Evidence(line, first.rank if first else None, first.host if first else None)

@@ -1,0 +1,54 @@
+"""The standard sentence of each sort of fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from logdoctor.model import Fact, FactType
+from logdoctor.model.catalogue import Catalogue
+from logdoctor.model.numbers import format_size
+
+ORDER: Sequence[FactType] = ("size", "count", "members", "version", "name", "address", "path", "code")
+"""Sorts of facts that have a sentence, the strongest first."""
+FORMS: dict[FactType, Sequence[tuple[str, ...]]] = {
+    "size": (
+        ("wanted", "free", "total"),
+        ("wanted", "free"),
+        ("wanted", "limit"),
+        ("used", "limit"),
+        ("got", "expected"),
+    ),
+    "count": (("wanted", "free"), ("got", "expected"), ("wanted", "existing")),
+    "members": (("missing",), ("ended",), ("waiting",), ("reported",)),
+    "version": (("compiled", "loaded"), ("required", "found"), ("loaded", "required"), ("driver", "required")),
+    "name": (("wanted", "nearest"), ("wanted", "existing"), ("wanted",), ("component",)),
+    "address": (("asked", "own"), ("asked",), ("listens",), ("refused",)),
+    "path": (("missing",), ("denied",), ("full",), ("opened",)),
+    "code": (("told",),),
+}
+"""Roles that one sentence tells together, the fullest first. The key of the sentence is ``fact.TYPE.ROLE-ROLE``."""
+
+
+def standard_sentences(facts: Sequence[Fact], words: Catalogue) -> Iterator[str]:
+    """Yield the standard sentences of facts, that of the strongest sort first."""
+    for sort in ORDER:
+        by_role: dict[str, Fact] = {}
+        for fact in facts:
+            if fact.type == sort:
+                by_role.setdefault(fact.role, fact)
+        for roles in FORMS[sort]:
+            if all(role in by_role for role in roles):
+                places = {role: show(by_role[role]) for role in roles}
+                of = next((fact.of for role in roles if (fact := by_role[role]).of), "")
+                key = f"fact.{sort}.{'-'.join(roles)}"
+                yield words(f"{key}.of", of=of, **places) if of else words(key, **places)
+                break
+
+
+def show(fact: Fact) -> str:
+    """Return the value as people say it: 30 min, 1.8 GiB, tasks 2, 3."""
+    if fact.unit == "B" and isinstance(fact.value, int):
+        return format_size(fact.value)
+    if isinstance(fact.value, tuple):
+        return ", ".join(map(str, fact.value))
+    return f"{fact.value} {fact.unit}".strip()

@@ -1,0 +1,61 @@
+"""The closer look at the first findings: the lines around each proof, examined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
+
+from logdoctor.examination import Examined, examine
+from logdoctor.examination.composer import compose
+from logdoctor.examination.questions import Scene
+from logdoctor.logs.line_parser import read_message
+from logdoctor.model import Cause, Examinations, Record, Source
+from logdoctor.model.catalogue import Catalogue
+from logdoctor.pipeline.excerpts import AROUND, Excerpts
+from logdoctor.reasoning import Reasoner
+
+
+class CloserLook(Struct, frozen=True):
+    """Examinations of the first findings."""
+
+    found: tuple[Examined, ...]
+    by_line: Mapping[tuple[str, int], Examined]
+    """By the lines of the proofs, of their blocks, and of the answers. An earlier finding goes before a later one."""
+
+    def records(self) -> Iterator[Record]:
+        """Yield the answers as records."""
+        return (record for examined in self.found for record in examined.records())
+
+    @property
+    def known(self) -> Examinations:
+        """Return what the words of rules may tell."""
+        return {place: examined.known for place, examined in self.by_line.items()}
+
+    def tell(self, causes: Iterable[Cause], words: Catalogue) -> tuple[Cause, ...]:
+        """Return the causes with the facts that the examination of their proofs shows."""
+        return tuple(self._tell(cause, words) for cause in causes)
+
+    def _tell(self, cause: Cause, words: Catalogue) -> Cause:
+        places = ((e.line.file, e.line.number) for e in cause.evidence[:1] if cause.by == "rule")
+        examined = next((self.by_line[place] for place in places if place in self.by_line), None)
+        return compose(cause, examined, words) if examined is not None else cause
+
+
+def look_closer(reasoner: Reasoner, excerpts: Excerpts) -> CloserLook:
+    """Examine the lines around the first findings."""
+    found = tuple(examine(scene) for scene in _scenes(reasoner, excerpts))
+    by_line = {(line.file, line.number): examined for examined in reversed(found) for line in examined.lines()}
+    return CloserLook(found, by_line)
+
+
+def _scenes(reasoner: Reasoner, excerpts: Excerpts) -> Iterator[Scene]:
+    for rule, record, proof in reasoner.leading():
+        numbers = [line.number for line in (*record.lines, record.line, proof)]
+        before, after = proof.number - min(numbers), max(numbers) - proof.number
+        yield Scene(rule, record, proof, excerpts.around(proof, before + AROUND, after + AROUND), _read)
+
+
+def _read(text: str) -> tuple[str, Source]:
+    message = read_message(text)
+    return message.text, message.source
