@@ -40,7 +40,7 @@ LANGUAGES = ("en", "zh")
 TREE = Path(logdoctor.__file__).parent.parent
 HERE = Path(__file__).resolve().parent.parent
 KEPT = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "logdoctor-replay"
-REPLAYED = {"reasoning", "render", "redaction", "classifier", "cli", "scan", "authoring", "evaluation"}
+REPLAYED = {"reasoning", "examination", "render", "redaction", "classifier", "cli", "scan", "authoring", "evaluation"}
 """Rooms that do not make the records."""
 COMPARED = ("signature", "rule", "confidence", "by", "action")
 KNOWLEDGE: list[Knowledge] = []

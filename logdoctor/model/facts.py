@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from logdoctor.model.log import Line, Source, Value
+from logdoctor.model.log import Line, Scalar, Source
 
 FactType = Literal[
     "size",
@@ -40,7 +40,7 @@ class Fact(Struct, frozen=True):
     """The sort of value."""
     role: str
     """Its part, for example wanted, free or limit of a size; empty if no word beside the value tells it."""
-    value: Value
+    value: Scalar | tuple[str | int, ...]
     """The value, in ``unit``."""
     line: Line
     """The line that tells it."""

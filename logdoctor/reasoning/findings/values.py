@@ -221,7 +221,7 @@ class FindingValues(Mapping[str, Value]):
         if field == "denies" and column in self._examined.absent:
             return column
         if column and (fact := next((f for f in self._examined.facts if (f.type, f.role) == (field, column)), None)):
-            return fact.said or fact.value
+            return fact.said or (tuple(map(str, fact.value)) if isinstance(fact.value, tuple) else fact.value)
         value = self._finding.values.get(field)
         if not column:
             return value if value is not None and is_known(value) else self._read_state(name)
