@@ -149,7 +149,8 @@ def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     sentences = tuple(_sentences(diagnosis, words))
     yield Section("happened", words("happened"), (Paragraph(sentences),) if sentences else ())
     if cause:
-        lines = log_lines(_proof(cause, diagnosis.job), values_in(f"{cause.title} {cause.summary}"))
+        told = " ".join((cause.title, cause.summary, *(fact.said for fact in cause.facts)))
+        lines = log_lines(_proof(cause, diagnosis.job), values_in(told))
         yield Section("proof", words("proof"), tuple(lines))
     elif not calm:
         seen = (*(line for suspect in diagnosis.suspects for line in suspect.evidence), *diagnosis.unexplained)

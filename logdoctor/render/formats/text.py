@@ -37,8 +37,11 @@ class Room(Struct, frozen=True):
     items: int
 
 
-ROOMY = Room(99, 99, 3, 99, 99)
+ROOMY = Room(99, 99, 5, 99, 99)
 SCREENS = (
+    Room(5, 4, 5, 9, 3),
+    Room(5, 4, 4, 9, 3),
+    Room(5, 4, 3, 9, 3),
     Room(5, 4, 2, 9, 3),
     Room(4, 4, 2, 9, 3),
     Room(4, 3, 2, 9, 2),
