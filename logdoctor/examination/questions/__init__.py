@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 from msgspec import Struct
 
@@ -39,7 +39,7 @@ class Scene:
         self._below = [line for line in lines if line.number > last]
         self._said: dict[int, Said] = {}
         self._facts: dict[int, tuple[Fact, ...]] = {}
-        self._source = read(record.line.text)[1]
+        self._identity = {**_identity(read(record.line.text)[1]), **_identity_of_record(record)}
 
     def facts(self, said: Said, *types: FactType) -> tuple[Fact, ...]:
         """Return the facts of a line, or those of some types."""
@@ -73,18 +73,34 @@ class Scene:
         said = self._said.get(line.number)
         if said is None:
             text, source = self._read(line.text)
-            kin = kin_of(source, self._source) if place in ("above", "below") else "same"
+            kin = self._kin(source) if place in ("above", "below") else "same"
             said = self._said[line.number] = Said(line, text, source, place, kin)
         return said
 
+    def _kin(self, source: Source) -> Kin:
+        """Return whether a line of the file is of the process of the proof."""
+        told, known = _identity(source), self._identity
+        shared = told.keys() & known.keys()
+        if any(told[name] != known[name] for name in shared):
+            return "other"
+        if shared or not (told or known):
+            return "same"
+        return "other" if told and self._has_several_processes else "open"
 
-def kin_of(one: Source, other: Source) -> Kin:
-    """Return whether the prefixes of two lines of one file are of one process."""
-    pairs = [(getattr(one, name), getattr(other, name)) for name in IDENTITY]
-    if any(a is not None and b is not None and a != b for a, b in pairs):
-        return "other"
-    told_by_one, told_by_other = (any(value is not None for value in side) for side in zip(*pairs, strict=True))
-    return "same" if told_by_one == told_by_other else "open"
+    @cached_property
+    def _has_several_processes(self) -> bool:
+        """Return whether the lines around the proof are of several processes, told by their prefixes."""
+        sources = [_identity(self._read(line.text)[1]) for line in (*self._above, *self._below)]
+        return any(len({source[name] for source in sources if name in source}) > 1 for name in IDENTITY)
+
+
+def _identity(source: Source) -> dict[str, object]:
+    return {name: value for name in IDENTITY if (value := getattr(source, name)) is not None}
+
+
+def _identity_of_record(record: Record) -> dict[str, object]:
+    told = {"rank": record.rank, "host": record.host, "pid": record.pid}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 class Answer(Struct, frozen=True):
