@@ -2,7 +2,10 @@
 
 An extractor is a function of a module of this package that `extracts` marks, so there is no list to extend. Each module
 has `SAMPLES`: lines, and the facts that they tell, as ``type.role=value unit (of)``; `tests/test_extractors.py` checks
-them all.
+them all. A line that tells none guards against a misreading.
+
+Most lines tell nothing to most extractors, so each names the words without one of which it finds nothing. The words of
+a line are looked up once for all of them.
 """
 
 from __future__ import annotations
@@ -40,15 +43,25 @@ class Extractor(Struct, frozen=True):
 
     type: FactType
     extract: Extract
+    words: frozenset[str] = frozenset()
+    """Words in lower case; a line without any of them tells no fact. Empty: each line may tell one."""
 
     def __call__(self, said: Said) -> Iterator[Fact]:
         for found in self.extract(said.text[:LONGEST]):
             yield Fact(self.type, found.role, found.value, said.line, found.unit, found.of, found.said)
 
 
-def extracts(type: FactType) -> Callable[[Extract], Extractor]:
-    """Make an extractor of a function of a text."""
-    return lambda extract: Extractor(type, extract)
+def extracts(type: FactType, words: str = "") -> Callable[[Extract], Extractor]:
+    """Make an extractor of a function of a text. A word of ``words`` consists of letters only."""
+    return lambda extract: Extractor(type, extract, frozenset(words.split()))
+
+
+_OTHER_THAN_LETTERS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalpha()})
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words in lower case; digits and signs end a word."""
+    return frozenset(text.lower().translate(_OTHER_THAN_LETTERS).split())
 
 
 @cache
@@ -60,5 +73,7 @@ def extractors() -> tuple[Extractor, ...]:
 
 def facts_of(said: Said) -> tuple[Fact, ...]:
     """Return the facts that a line tells, each once."""
-    found = dict.fromkeys(fact for extract in extractors() for fact in extract(said))
+    words = words_of(said.text[:LONGEST])
+    asked = [extract for extract in extractors() if not extract.words or not extract.words.isdisjoint(words)]
+    found = dict.fromkeys(fact for extract in asked for fact in extract(said))
     return tuple(found)[:MOST_FACTS]

@@ -1,0 +1,159 @@
+"""Counts: what was expected and what came, what was wanted and what exists; shapes of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logdoctor.examination.extractors import Found, extracts
+from logdoctor.pack.regexes import later
+
+_N = r"(?<![\w.])-?\d{1,15}(?![\w%]|[.:]\d|[ ]?(?:[KMGTkmgt]i?B|bytes|ms|s|sec|seconds|minutes)\b)"
+_GAP = r"[^\d\n]{0,40}?"
+_THINGS = (
+    r"(?:MPI[ ]|available[ ]|worker[ ]|compute[ ]|total[ ]|local[ ]|free[ ]|idle[ ]|more[ ])?"
+    r"(?:ranks?|tasks?|nodes?|processes|procs|workers?|slots?|GPUs?|gpus?|hosts?|daemons?|devices?|members?|pods?|replicas?|executors?"
+    r"|participants?|peers?|CPUs?|cpus?|cores?|processors?|threads|NICs?|HCAs?|ports|sockets|keys|tokens|elements|columns|fields"
+    r"|arguments|experts|layers|heads|stages|clients?|servers?|agents?|machines|instances|licenses)\b"
+)
+_GOT = r"(?:got|received|read|found|was given|given|actual(?:ly)?|returned|saw|have|has)"
+_PAIRS = later(
+    rf"""(?ix)
+    \bexpect(?:ed|s|ing)?\b {_GAP} (?P<expected>{_N}) [^\d\n]{{0,40}}? \b{_GOT}\b {_GAP} (?P<got>{_N})
+    |\b{_GOT}\b {_GAP} (?P<got>{_N}) [^\d\n]{{0,40}}? \b(?:expect(?:ed|s|ing)?|instead\ of|should\ be)\b {_GAP} (?P<expected>{_N})
+    |\b(?:needs?|needed|requires?|required|wants?|requested|asked\ for)\b {_GAP} (?P<wanted>{_N}) [^\d\n]{{0,40}}?
+      \b(?:{_GOT}|only|but|available|exist(?:s|ing)?)\b {_GAP} (?P<free>{_N})
+    |\b(?:only\ allocated|allocated\ only|only\ got|found\ only|only\ found|only)\b {_GAP} (?P<free>{_N}) [^\d\n]{{0,40}}?
+      \b(?:asked\ for|requested|needed|needs?|required|requires?|wanted)\b {_GAP} (?P<wanted>{_N})
+    |\bmaximum\b [^\d\n]{{0,40}}? \b(?:is|of)\b [ ] (?P<limit>{_N}) [^\d\n]{{0,60}}? \b(?:requested|asked\ for|got|needs?|has)\b {_GAP} (?P<wanted>{_N})
+    |\bindex\ (?P<got>{_N})\ (?:is\ )?out\ of\ (?:bounds|range)\b [^\n]{{0,60}}? \b(?:size|length|count)\ (?P<limit>{_N})
+    """
+)
+_THING = later(rf" ({_THINGS})")
+_OF_ALL = later(rf"(?i)(?<![\w.:/-])(\d{{1,9}}) ?(?:of|out of|/) ?(?:the )?(\d{{1,9}})(?![\w.:/]) ((?:{_THINGS}))")
+_ALONE = later(
+    rf"""(?ix)
+    (?P<wanted>{_N})\ (?P<thing>{_THINGS})\ (?:(?:that|which)\ )?(?:(?:are|is|was|were|be)\ )?(?:requested|needed|required|wanted)\b
+    |\b(?:requested|request(?:s|ing)?|asked\ for|needs|needed|requires|required|wants)\ (?:for\ )?(?:at\ least\ )?(?P<wanted>{_N})\ (?P<thing>{_THINGS})
+    |\b(?:only|has|have|are|is|of)\ (?P<free>{_N})\ (?P<thing>{_THINGS})\ (?:(?:are|is|was|were)\ )?(?:available|free|visible|idle|detected|left)\b
+    |\bonly\ (?P<free>{_N})\ (?P<thing>{_THINGS})
+    |\bexpect(?:ed|s|ing)\ (?:at\ least\ |exactly\ )?(?P<expected>{_N})\ (?P<thing>{_THINGS})
+    """
+)
+_NAMED = later(r"([A-Za-z_](?:[\w.-]|[ ](?! )){1,48}?)(?: of size| is)? ?\((\d{1,15})\)(?! *;)")
+_COMPARED = later(
+    r"(?i)\b(?:must|cannot|not (?:divisible|match|equal|the same)|larger|greater|bigger|less|smaller|more|exceeds?|does not|do not|mismatch)\b"
+)
+_UNEQUAL = later(r"(?<![\w.])(\d{1,15}) (?:vs\.?|!=|≠) (\d{1,15}(?: \* \d{1,15}){0,5})(?![\w.]*\w)")
+_SHAPE = later(
+    r"torch\.Size\((\[[\d, ]{0,60}\])\)|(?<![\w\])])(\[\d{1,9}(?:, ?\d{1,9}){1,7}\]|\(\d{1,9}(?:, ?\d{1,9}){1,7}\))"
+)
+_MATRICES = later(r"\b(\w{1,20}) and (\w{1,20}) shapes cannot be multiplied \((\d+x\d+) and (\d+x\d+)\)")
+_PARAMETER = later(r"size mismatch for ([\w.]{1,120})")
+_LEADING_WORDS = later(
+    r"(?i)^(?:(?:the|of|by|than|number|is|a|an|and|but|be|in|with|must|to|match|not|divisible|larger|greater|less|equal)\b ?)+"
+)
+_OF_AVAILABLE = later(r"(?i)\b(?:available|visible|free|existing)\b")
+_OF_LIMIT = later(r"(?i)\b(?:max|maximum|limit|allowed|at most)\b")
+_PROGRESS = later(r"(?i)\b(?:step|epoch|iter(?:ation)?|batch|page|part|line|attempt|retry|try)s?\b")
+SAMPLES = {
+    "world size mismatch: expected 4, got 3": ("count.expected=4", "count.got=3"),
+    "the job needs 4 GPUs, found 2": ("count.wanted=4 (GPUs)", "count.free=2"),
+    "Read -1, expected 65536, errno = 1": ("count.got=-1", "count.expected=65536"),
+    "Timed out: 8 of 16 ranks joined": ("count.n of m=8,16 (ranks)",),
+    "0/8 nodes are available: 3 Insufficient nvidia.com/gpu.": ("count.n of m=0,8 (nodes)",),
+    "There are not enough slots available in the system to satisfy the 16 slots that were requested by the application:": (
+        "count.wanted=16 (slots)",
+    ),
+    "srun: error: Only allocated 2 nodes asked for 4": ("count.free=2 (nodes)", "count.wanted=4"),
+    "Requested 8 GPUs but only 4 are available": ("count.wanted=8 (GPUs)", "count.free=4"),
+    "World size (8) is larger than the number of available GPUs (4) in this node.": (
+        "count.wanted=8 (World size)",
+        "count.free=4 (available GPUs)",
+    ),
+    "Total number of attention heads (40) must be divisible by tensor parallel size (3).": (
+        "count=40 (Total number of attention heads)",
+        "count=3 (tensor parallel size)",
+    ),
+    "The size of tensor a (4) must match the size of tensor b (5) at non-singleton dimension 1": (
+        "count=4 (size of tensor a)",
+        "count=5 (size of tensor b)",
+    ),
+    "train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 32 != 4 * 2 * 2": (
+        "count=32 != 4 * 2 * 2",
+    ),
+    "size mismatch for head.weight: copying a param with shape torch.Size([50257, 64]) from checkpoint, the shape in current "
+    "model is torch.Size([50304, 64]).": (
+        "count.got=[50257, 64] (head.weight)",
+        "count.expected=[50304, 64] (head.weight)",
+    ),
+    "mat1 and mat2 shapes cannot be multiplied (4x512 and 256x10)": ("count=4x512 (mat1)", "count=256x10 (mat2)"),
+    "operands could not be broadcast together with shapes (3, 4) and (5, 4)": ("count=(3, 4)", "count=(5, 4)"),
+    "index 9 is out of bounds for dimension 0 with size 8": ("count.got=9", "count.limit=8"),
+    "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens": (
+        "count.limit=4096 (tokens)",
+        "count.wanted=5000 (tokens)",
+    ),
+    "forward() takes 2 positional arguments but 3 were given": (),
+    "manifest-2.json has version 3, this reader needs 4": (),
+    "step 8 of 16": (),
+    "Loading checkpoint shards: 2/4": (),
+    "got 3.5, expected 4.5": (),
+    "killed (9) by signal (15)": (),
+    "found 4 GPUs": (),
+}
+
+
+@extracts(
+    "count",
+    "of expected expects expecting got found read received need needs needed require required requires request requests requested"
+    " requesting asked allocated only nodes given is are maximum index wants",
+)
+def extract(text: str) -> Iterator[Found]:
+    """Yield counts that belong together, else each with its thing."""
+    found = None if "version" in text else _PAIRS.search(text)
+    if found:
+        roles = [(role, count) for role, count in found.groupdict().items() if count]
+        for role, count in sorted(roles, key=lambda group: found.span(group[0])):
+            thing = _THING.match(text, found.end(role))
+            yield Found(role, int(count), of=thing[1] if thing else "", said=found[0])
+        return
+    for match in _OF_ALL.finditer(text):
+        if not _PROGRESS.search(text, max(0, match.start() - 16), match.start()):
+            yield Found("n of m", (int(match[1]), int(match[2])), of=match[3], said=match[0])
+    for match in _ALONE.finditer(text):
+        for role, count in match.groupdict().items():
+            if count and role != "thing":
+                yield Found(role, int(count), of=match["thing"], said=match[0])
+
+
+@extracts("count", "must cannot not larger greater bigger less smaller more exceed exceeds mismatch batch")
+def extract_compared(text: str) -> Iterator[Found]:
+    """Yield numbers in brackets behind their names, where a word compares them; and ``3 != 4``."""
+    compared = _COMPARED.search(text)
+    named = [*_NAMED.finditer(text)] if compared else []
+    if len(named) > 1:
+        limits = [_role_in(match[1]) for match in named]
+        for match, role in zip(named, limits, strict=True):
+            name = _LEADING_WORDS.sub("", match[1])
+            yield Found(role or ("wanted" if any(limits) else ""), int(match[2]), of=name, said=match[0].strip())
+    for match in _UNEQUAL.finditer(text) if compared else ():
+        yield Found("", match[0], said=match[0])
+
+
+@extracts("count", "shape shapes size sizes")
+def extract_shapes(text: str) -> Iterator[Found]:
+    """Yield two shapes that do not fit each other."""
+    matrices = _MATRICES.search(text)
+    if matrices:
+        yield Found("", matrices[3], of=matrices[1], said=matrices[0])
+        yield Found("", matrices[4], of=matrices[2], said=matrices[0])
+        return
+    shapes = [*_SHAPE.finditer(text)]
+    if len(shapes) == 2:
+        parameter = _PARAMETER.search(text)
+        for role, match in zip(("got", "expected") if parameter else ("", ""), shapes, strict=True):
+            yield Found(role, match[1] or match[2], of=parameter[1].rstrip(".") if parameter else "", said=match[0])
+
+
+def _role_in(name: str) -> str:
+    return "free" if _OF_AVAILABLE.search(name) else "limit" if _OF_LIMIT.search(name) else ""
