@@ -38,8 +38,8 @@ def frames(scene: Scene) -> Iterator[Answer]:
         "package": stack.library.package if stack.library else "",
         "frames": tuple(frame.told for frame in stack.named),
     }
-    lines = tuple(said.line for said in stack.lines)
-    yield Answer("frames", base, fields, lines, tuple(stack.facts()), _form(scene, stack, fields))
+    lines, is_told = tuple(said.line for said in stack.lines), "where" in scene.record.fields
+    yield Answer("frames", base, fields, lines, tuple(stack.facts()), _form(scene, stack, fields), silent=is_told)
     who, package = _owner(stack)
     if who:
         frame = own.told if own else ""
@@ -57,10 +57,8 @@ def inner_reason(scene: Scene) -> Iterator[Answer]:
     wrapper = _EXCEPTION.search(proof.text) if proof else None
     if proof is None or wrapper is None:
         return
-    for said in scene.lines:
-        if said.line == proof.line or "rror" not in said.text:
-            continue
-        inner = _EXCEPTION.search(said.text)
+    for said in scene.around():
+        inner = _EXCEPTION.search(said.text) if ": " in said.text else None
         if inner is None or not _wraps(wrapper["message"], inner["message"]):
             continue
         fields: dict[str, Value] = {
