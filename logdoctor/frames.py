@@ -23,6 +23,7 @@ MOST_LINES = 64
 """Lines of a stack that are read."""
 MOST_BETWEEN = 4
 """Lines between two frames: source lines, marks and empty lines."""
+MOST_CODE = 400
 
 PYTHON = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
 """A frame of a traceback."""
@@ -90,6 +91,8 @@ _NAMED = later(
     r"|(?P<function>[\w./*()-]{1,300}\.[\w.*()-]{1,200})\([^\n]{0,300}\)$|created by (?P<function>\S+)"
 )
 """The first line of a frame of Rust, Julia or Go. Only the line below shows that it is one."""
+_MARKS = later(r"[\s~^]*$")
+"""Marks below a source line."""
 _FIRST, _LAST = "most recent call first", "most recent call last"
 _THREAD = later(r"\s*(?:Thread (?:0x)?[0-9a-f]+ |TID \d|goroutine \d)")
 _CURRENT = "Current thread "
@@ -158,6 +161,8 @@ class Frame(Struct, frozen=True):
     line: int = 0
     library: str = ""
     """The native library, program or kernel module."""
+    code: str = ""
+    """The source lines that a traceback shows below it."""
 
     @property
     def is_python(self) -> bool:
@@ -295,6 +300,8 @@ def _add(frames: list[Frame], text: str, above: str) -> None:
         frames.append(replace(frame, function=_name(named["function"]) if named else ""))
     elif frame is not None:
         frames.append(frame)
+    elif frames and frames[-1].is_python and text.startswith("  ") and not _MARKS.match(text):
+        frames[-1] = replace(frames[-1], code=f"{frames[-1].code} {text.strip()}".strip()[:MOST_CODE])
     elif place is not None:
         last = frames[-1] if frames and not frames[-1].path and read_frame(above) == frames[-1] else None
         named = _NAMED.match(above)
@@ -325,7 +332,7 @@ def _name(function: str) -> str:
 
 def _outside(function: str) -> Iterator[str]:
     """Yield the characters outside of templates, up to the arguments."""
-    if function[:1] in "<(":  # <module>, <lambda>, (anonymous namespace)::f
+    if function.startswith(("<", "(")):  # <module>, <lambda>, (anonymous namespace)::f
         end = function.find(">") if function[0] == "<" else function.find(")")
         yield function[: end + 1]
         function = function[end + 1 :]

@@ -56,6 +56,11 @@ class Stack(Struct, frozen=True):
         """Return the innermost frame of a library."""
         return next((frame for frame in self.named if frame.package), None)
 
+    @property
+    def hook(self) -> Frame | None:
+        """Return the innermost function that stands in for one of the CUDA driver."""
+        return next((frame for frame in self.named if frame.is_hook), None)
+
     def line_of(self, wanted: Frame) -> Said:
         """Return the line that tells a frame."""
         name = wanted.function.rpartition("::")[2] or wanted.place

@@ -22,7 +22,7 @@ _EXCEPTION = later(
 def frames(scene: Scene) -> Iterator[Answer]:
     """Tell the innermost frame of the failure's stack and its caller.
 
-    Kinds ``frames`` (where, function, called_by, entry, own_frame, package, frames) and ``owner`` (who, package, frame).
+    Kinds ``frames`` (where, function, called_by, entry, own_frame, package; of a crash crashed_in, hook) and ``owner`` (who, package, frame).
     """
     stack = stack_of(scene)
     if stack is None or stack.innermost is None or (len(stack.frames) < 2 and not stack.is_above):
@@ -36,10 +36,12 @@ def frames(scene: Scene) -> Iterator[Answer]:
         "entry": entry.told if entry and entry != caller else "",
         "own_frame": own.told if own and own != innermost and own != caller else "",
         "package": stack.library.package if stack.library else "",
-        "frames": tuple(frame.told for frame in stack.named),
     }
+    form, hook = _form(scene, stack, fields), stack.hook
+    if form.startswith("crashed"):
+        fields |= {"crashed_in": innermost.told, "hook": hook.function if hook else ""}
     lines, is_told = tuple(said.line for said in stack.lines), "where" in scene.record.fields
-    yield Answer("frames", base, fields, lines, tuple(stack.facts()), _form(scene, stack, fields), silent=is_told)
+    yield Answer("frames", base, fields, lines, tuple(stack.facts()), form, silent=is_told)
     who, package = _owner(stack)
     if who:
         frame = own.told if own else ""
@@ -98,8 +100,7 @@ def _owner(stack: Stack) -> tuple[Who | None, str]:
 
     A library that stands in for the CUDA driver was put there by who runs the host.
     """
-    innermost, own, library = stack.innermost, stack.own, stack.library
-    hook = next((frame for frame in stack.named if frame.is_hook), None)
+    innermost, own, library, hook = stack.innermost, stack.own, stack.library, stack.hook
     if innermost is None:
         return None, ""
     if hook is not None and own is None:
