@@ -11,8 +11,8 @@ from logdoctor.model import Rule, Symptom
 from logdoctor.model.kinds import fits
 from logdoctor.ruleset.reader import NAME_LISTS
 
-DERIVED = "ledger."
-"""Prefix of the kinds of records that reasoning derives from others."""
+DERIVED = ("ledger.", "examined.")
+"""Prefixes of the kinds of records that the reasoning and the examination derive from others."""
 
 
 def check_conditions(source: RuleSource) -> Iterator[LintIssue]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from logdoctor.model import Diagnosis, Finding, Job, Problem, Record
+from logdoctor.pipeline.closer_look import look_closer
 from logdoctor.pipeline.diagnosis import Analysis, JobReader
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.render.catalogue import catalogue
@@ -38,6 +39,7 @@ def trace(job: Job, knowledge: Knowledge, *, hung: bool = False) -> Trace:
     analysis = Analysis(reader, hung=hung)
     analysis.read_all()
     reasoner = analysis.observed().reasoner
+    reasoner = reasoner.knowing(look_closer(reasoner, reader.excerpts).records())
     diagnosis = reasoner.conclude(job.name, catalogue("en"))
     findings, harmless = reasoner.findings()
     matches = {

@@ -10,15 +10,15 @@ from logdoctor.authoring.condition_checks import DERIVED
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
 from logdoctor.authoring.tracing import Trace
 from logdoctor.logs import record_patterns
-from logdoctor.model import Rule
+from logdoctor.model import FACT_TYPES, Rule
 from logdoctor.model.kinds import fits
 from logdoctor.pack.yaml_lines import Path
 from logdoctor.reasoning.findings.values import OF_CULPRIT
 
 TODO = "TODO"
-ALWAYS = set("job ranks nranks last_progress awaited last_awaited claim peer_host peer_name".split()) | {*OF_CULPRIT}
+ALWAYS = set("job ranks nranks last_progress awaited last_awaited claim denies peer_host peer_name".split()) | {*OF_CULPRIT}
 VERSION = "_version"
-NAME = re.compile(r"\{(\w+)(?:\.\w+)?[|?}]")
+NAME = re.compile(r"\{(\w+)(\.\w+)?[|?}]")
 GROUP = re.compile(r"\(\?P?<(\w+)>")
 NOT_FIELDS = ("nobody", "peer", "bus_id")
 """Values of ``culprit`` that name no field. The last two are defaults, which may be fields but need not be."""
@@ -31,7 +31,8 @@ def check_words(source: RuleSource, examples: Sequence[Trace]) -> Iterator[LintI
     reported = set[str]()
     for part, text in _texts(source.document.data):
         if part[0] in ("title", "cause", "remedy", "text"):
-            names = {n for n in NAME.findall(text) if n not in fields | reported and not n.endswith(VERSION)}
+            found = (name for name, column in NAME.findall(text) if not (column and name in FACT_TYPES))
+            names = {n for n in found if n not in fields | reported and not n.endswith(VERSION)}
             reported |= names
             yield from (_unknown(source, part, f"{{{name}}}") for name in sorted(names))
     if any((s.kind or "").startswith(DERIVED) for s in rule.symptoms):

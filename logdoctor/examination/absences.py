@@ -6,15 +6,15 @@ A sentence that states an absence, such as "no line says why", is told only if i
 from __future__ import annotations
 
 from logdoctor.examination.questions import Scene
+from logdoctor.frames import read_frame
 from logdoctor.pack.regexes import later
 
-_FRAME = later(r"\bFile \"[^\"]{1,400}\", line \d+|^\s*(?:frame )?#\d{1,3}[: ]|^\s+at [\w$.]{3,200}\(|\+0x[0-9a-f]+\)")
 _NAME = later(r"(?i)\b(?:rank|task|worker|process|node|host)s?[ :=\[#]{1,3}\d")
 _REASON = later(
     r"(?i)\b(?:error|errno|fail(?:ed|ure)|cannot|could ?n[o']t|unable|denied|refused|mismatch|not found|invalid|because"
     r"|no such|missing|reason)\b"
 )
-_SORTS = {"frames": _FRAME, "names": _NAME, "reason": _REASON}
+_SORTS = {"frames": read_frame, "names": _NAME.search, "reason": _REASON.search}
 
 
 def absences(scene: Scene) -> frozenset[str]:
@@ -25,4 +25,4 @@ def absences(scene: Scene) -> frozenset[str]:
     near = [said.text for said in (*scene.above(), *scene.below())]
     block = [said.text for said in scene.block()]
     texts = {"frames": [*near, *block], "names": block, "reason": near}
-    return frozenset(sort for sort, pattern in _SORTS.items() if not any(map(pattern.search, texts[sort])))
+    return frozenset(sort for sort, find in _SORTS.items() if not any(map(find, texts[sort])))

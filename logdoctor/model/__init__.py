@@ -47,7 +47,7 @@ from logdoctor.model.claims import CLAIMS, Claim, ClaimName
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
-from logdoctor.model.facts import Examination, Examinations, Fact, FactType, Kin, Place, Said
+from logdoctor.model.facts import ABSENCES, FACT_TYPES, Examination, Examinations, Fact, FactType, Kin, Place, Said
 from logdoctor.model.inputs import Job, Stream
 from logdoctor.model.log import (
     NO_SPAN,
@@ -81,9 +81,11 @@ from logdoctor.model.rule import (
 from logdoctor.model.signs import Author, LifecycleSign, Mark, Reporter, Subject, Tell
 
 __all__ = [
+    "ABSENCES",
     "CALM",
     "CLAIMS",
     "COMPARISON_SCHEMA",
+    "FACT_TYPES",
     "GROUNDS",
     "NO_SPAN",
     "SCHEMA",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -27,6 +27,9 @@ FactType = Literal[
     "end",
     "advice",
 ]
+FACT_TYPES = frozenset(get_args(FactType))
+ABSENCES = frozenset({"frames", "names", "reason"})
+"""Sorts of evidence that are looked for around a proof."""
 Place = Literal["proof", "block", "above", "below"]
 """Place of a line: the proof itself, another line of its record, or a line above or below that record."""
 Kin = Literal["same", "open", "other"]
@@ -73,7 +76,7 @@ class Examination(Struct, frozen=True):
     facts: tuple[Fact, ...] = ()
     """Facts of the proof, of its block, and of lines that were joined to it."""
     absent: frozenset[str] = frozenset()
-    """Sorts of evidence that were looked for around the proof and not found: frames, names, reason."""
+    """Sorts of evidence that were looked for around the proof and not found, of `ABSENCES`."""
 
 
 Examinations = Mapping[tuple[str, int], Examination]

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from logdoctor.codes import column_names
-from logdoctor.model import CLAIMS, StepWords, Words
+from logdoctor.model import ABSENCES, CLAIMS, FACT_TYPES, StepWords, Words
 from logdoctor.model.tools import TOOLS
 from logdoctor.pack.yaml_lines import Faults, Path
 
@@ -61,9 +61,13 @@ def _step(value: Any, path: Path, faults: Faults) -> StepWords:
 
 
 def check_column(name: str, path: Path, faults: Faults) -> None:
-    """Check that ``xid.meaning`` names a field with codes, and a column of their table."""
+    """Check that ``xid.meaning`` names a field with codes, and a column of their table.
+
+    ``claim.first``, ``denies.frames`` and facts of the examination (``size.wanted``) have columns of their own.
+    """
     field, dot, column = name.partition(".")
-    columns = frozenset(CLAIMS) if field == "claim" else column_names(field) if dot else frozenset({column})
-    if column not in columns:
+    of_words = {"claim": frozenset(CLAIMS), "denies": ABSENCES}
+    columns = of_words.get(field) or (column_names(field) if dot else frozenset({column}))
+    if column not in columns and not (dot and field in FACT_TYPES):
         why = f"its columns are {', '.join(sorted(columns))}" if columns else f"no catalogue explains '{field}'"
         faults.add(path, f"nothing is known of '{name}'", why, "logdoctor explain lists what is known")

@@ -66,6 +66,11 @@ class Scene:
         for number in sorted(self._own):
             yield self._say(self._own[number], "proof" if number == self.proof.number else "block")
 
+    def around(self) -> Iterator[Said]:
+        """Yield the lines above and below the block in the order of the log, those of other processes among them."""
+        yield from (self._say(line, "above") for line in reversed(self._above))
+        yield from (self._say(line, "below") for line in self._below)
+
     def _of_process(self, lines: Iterable[Line], place: Place) -> Iterator[Said]:
         return (said for line in lines if (said := self._say(line, place)).kin != "other")
 

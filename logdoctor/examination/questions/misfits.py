@@ -1,0 +1,79 @@
+"""Question over two packages that do not fit each other: one calls the other with arguments that it does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from logdoctor.examination.frames import Stack, stack_of
+from logdoctor.examination.questions import Answer, Scene, asks
+from logdoctor.frames import Frame
+from logdoctor.model import Value
+from logdoctor.pack.regexes import later
+
+_WORDS = ("argument", "has no attribute")
+_MISFITS = (
+    later(
+        r"(?P<callee>[\w.<>]{1,200})\(\) missing (?P<count>\d{1,2}) required (?:positional|keyword-only) arguments?: "
+        r"(?P<argument>'[^\n]{1,200})"
+    ),
+    later(r"(?P<callee>[\w.<>]{1,200})\(\) got an unexpected keyword argument (?P<unexpected>'\w{1,100}')"),
+    later(
+        r"(?P<callee>[\w.<>]{1,200})\(\) takes (?P<takes>(?:from )?\d{1,2}(?: to \d{1,2})?) positional arguments? "
+        r"but (?P<given>\d{1,2})"
+    ),
+    later(r"\bmodule '(?P<module>[\w.]{1,200})' has no attribute '(?P<attribute>\w{1,200})'"),
+)
+_PASSES_ON = later(r"\(\s*(?:[^*()=]{1,80},\s*)*\*{1,2}(?:\w+\.)*\w*(?:args|kwargs|kwds|argv|arguments)\b")
+"""A call that hands on arguments that it was given: ``forward_call(*args, **kwargs)``."""
+_OF_DATA = later(r"\(\s*(?:[^*()]{1,80},\s*)*\*{1,2}\w")
+"""A call with unpacked data: ``model(**batch)``. Names in the data decide over its arguments."""
+_HANDS_ON = later(r"_?(?:wrapped_)?call_impl$|_?wrap(?:per|ped)?\w*$|_?inner$|decorate_context$|_?run$|__call__$|_fn$|apply$")
+"""Functions that hand on arguments, for frames without a source line."""
+_GIVEN_BY_USERS = later(
+    r"(?:^|\.)(?:__(?:getitem|iter|len|next)__|collate\w*|on_\w+|\w+_(?:hook|fn|step|callback)|main\w*|train\w*|worker\w*"
+    r"|<lambda>|compute_\w+|configure_\w+|setup|prepare_data)$|<locals>"
+)
+"""Functions that users write and libraries call."""
+
+
+@asks
+def misfit(scene: Scene) -> Iterator[Answer]:
+    """Tell that a package calls a function of another package with arguments that this one does not take.
+
+    The caller is the innermost frame that does not only hand on its arguments. In a wrapper's message the frames of the
+    call are gone; then all frames are of libraries. It says nothing of a call in the user's own code.
+    Kind ``misfit`` (callee, argument, unexpected, takes, given, module, attribute, package, where).
+    """
+    proof = next((said for said in scene.block() if said.place == "proof"), None)
+    if proof is None or not any(word in proof.text for word in _WORDS):
+        return
+    found = next((match for pattern in _MISFITS if (match := pattern.search(proof.text))), None)
+    stack = stack_of(scene) if found else None
+    if found is None or stack is None:
+        return
+    told: dict[str, Value] = {name: str(value).strip() for name, value in found.groupdict().items() if value}
+    is_direct = proof.text.lstrip().startswith(("TypeError", "AttributeError"))
+    caller = _caller(stack.frames) if is_direct else _wrapper(stack)
+    if caller is None or not caller.package or caller.package == "python" or _GIVEN_BY_USERS.search(str(told.get("callee", ""))):
+        return
+    if str(told.get("module", "")).partition(".")[0] == caller.package:
+        return
+    fields = {**told, "package": caller.package, "where": caller.told}
+    yield Answer("misfit", proof, fields, tuple(said.line for said in stack.lines), tuple(stack.facts()), silent=True)
+
+
+def _caller(frames: Sequence[Frame]) -> Frame | None:
+    """Return the innermost frame whose own arguments or names were refused."""
+    for frame in frames:
+        if not frame.is_python:
+            return None
+        if _PASSES_ON.search(frame.code) or (not frame.code and _HANDS_ON.match(frame.function)):
+            continue
+        return None if _OF_DATA.search(frame.code) else frame
+    return None
+
+
+def _wrapper(stack: Stack) -> Frame | None:
+    """Return the frame that raised the wrapper, if no frame is of the user's own code."""
+    innermost = stack.innermost
+    return innermost if innermost and innermost.is_python and stack.own is None else None
