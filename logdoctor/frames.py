@@ -82,7 +82,9 @@ SHAPES = {  # gdb, glog, Fortran, PyTorch, UCX, backtrace_symbols(), Intel Fortr
 """Frames of one line each, which the programs print only for a failure, according to their manuals."""
 SOURCE = later(r" {3,4}|\s*[~^]+\s*$|\s*$|[\w.]{1,60} = |return |raise ")
 """Lines between frames: empty lines, marks, and source lines, of which ``srun --label`` drops a space."""
-_PLACE = later(r"(?:(?:^|\s)at |@ \w+ |\s)(?P<path>[^\s:()'\"]{1,300}\.[A-Za-z]\w{0,4}):(?P<line>\d{1,7})(?::\d{1,5})?\W{0,3}$")
+_PLACE = later(
+    r"(?:(?:^|\s)at |@ \w+ |\s)(?P<path>[^\s:()'\"]{1,300}\.[A-Za-z]\w{0,4}):(?P<line>\d{1,7})(?::\d{1,5})?\W{0,3}$"
+)
 """A source at the end of a frame, or on the line below it."""
 _BELOW = later(r"\s*(?:at|@ ?[\w.]{0,80}) |\t")
 """The beginning of the second line of a frame of gfortran, Rust, Julia or Go."""
@@ -97,9 +99,13 @@ _FIRST, _LAST = "most recent call first", "most recent call last"
 _THREAD = later(r"\s*(?:Thread (?:0x)?[0-9a-f]+ |TID \d|goroutine \d)")
 _CURRENT = "Current thread "
 _NATIVE_SOURCE = later(r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hh|hpp|rs|inc)$|^<unknown>$")
-_BUILT_ELSEWHERE = later(r"^(?:/(?:usr|opt|build|builds|lib|lib64|pytorch|dvs|root|rustc)/|(?!/|\./|[A-Z]:))|rpmbuild|feedstock_root|/site-packages/")
+_BUILT_ELSEWHERE = later(
+    r"^(?:/(?:usr|opt|build|builds|lib|lib64|pytorch|dvs|root|rustc)/|(?!/|\./|[A-Z]:))|rpmbuild|feedstock_root|/site-packages/"
+)
 """Path of a native source that the user did not build. The path that a compiler was given is mostly relative there."""
-_TREE = later(r"/(?:build|builds|BUILD|work)/(?P<tree>[A-Za-z][\w.+-]*)/|/(?P<tree>[A-Za-z][\w.+-]*)/(?:src|include|lib)/")
+_TREE = later(
+    r"/(?:build|builds|BUILD|work)/(?P<tree>[A-Za-z][\w.+-]*)/|/(?P<tree>[A-Za-z][\w.+-]*)/(?:src|include|lib)/"
+)
 """Name of the source tree in which a library was built."""
 _INTERPRETER = later(
     r"_?Py[A-Z_]|_PyEval|method_vectorcall|cfunction_|function_code_fastcall|pymain|call_function|slot_tp|builtin_"
@@ -230,7 +236,9 @@ class Frame(Struct, frozen=True):
     @property
     def is_own(self) -> bool:
         """Return whether the frame is of the user's own code, as far as its path or program tells."""
-        return not self.is_foreign and not self.is_runtime and bool(self.path or self.library) and self.path != "<unknown>"
+        return (
+            not self.is_foreign and not self.is_runtime and bool(self.path or self.library) and self.path != "<unknown>"
+        )
 
     def _known(self) -> Package | None:
         if self.library:

@@ -82,10 +82,11 @@ def test_lines_of_another_process_change_no_answer(part, knowledge):
 
 
 @pytest.mark.parametrize("part", range(8))
-def test_lines_of_a_healthy_log_change_no_answer(part, knowledge):
+def test_lines_of_a_healthy_log_add_no_answer(part, knowledge):
     for case in FAILED[part::24]:
         for scene, parts in scenes(case, knowledge):
-            assert told(with_foreign(*parts, healthy_lines()[:30])) == told(scene), case.name
+            found = told(with_foreign(*parts, healthy_lines()[:30]))
+            assert not [each for each in found if each not in told(scene)], case.name
 
 
 def test_corpus_is_where_the_laws_look():

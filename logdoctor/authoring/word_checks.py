@@ -16,7 +16,9 @@ from logdoctor.pack.yaml_lines import Path
 from logdoctor.reasoning.findings.values import OF_CULPRIT
 
 TODO = "TODO"
-ALWAYS = set("job ranks nranks last_progress awaited last_awaited claim denies peer_host peer_name".split()) | {*OF_CULPRIT}
+ALWAYS = set("job ranks nranks last_progress awaited last_awaited claim denies peer_host peer_name".split()) | {
+    *OF_CULPRIT
+}
 VERSION = "_version"
 NAME = re.compile(r"\{(\w+)(\.\w+)?[|?}]")
 GROUP = re.compile(r"\(\?P?<(\w+)>")

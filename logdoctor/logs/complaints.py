@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from logdoctor.logs.error_wording import reports_error
+from logdoctor.codes.error_wording import reports_error
 from logdoctor.logs.headless_traces import Search
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.model import Candidate, Line, Record, Value

@@ -12,9 +12,9 @@ from typing import IO, Any
 from msgspec.structs import replace
 
 from logdoctor.classifier import FeatureCounter
+from logdoctor.codes.error_wording import reports_error
 from logdoctor.inputs import Bounds, Inventory, open_streams
 from logdoctor.logs.complaints import find_complaint, is_own_end, may_be_first_failure
-from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser

@@ -34,7 +34,7 @@ _PATTERNS = tuple(
         rf"(?:(?P<name_found>\b(?!{_NO_NAME}){_NAME})[ ])?(?:has|is|have|of|found|got|was|with|file)[ ](?:format[ ]|protocol[ ]|class[ ])?version[ ](?P<found>{_V})",
         rf"\bversion\b[^\n]{{1,80}}?\b(?P<name_required>(?:this[ ])?\w{{1,30}})[ ](?:needs|expects|requires|wants)[ ](?:version[ ])?(?P<required>{_V})",
         rf"\b(?:expected|expects|required|requires|needs|wanted)[ ](?:\w{{1,20}}[ ])?version[ ](?:[ ]?is[ ])?(?P<required>{_V})",
-        rf"\b(?P<name_found>rank[ ]\d{{1,6}})[ ]version[ ](?P<found>\d[\d.]{{1,12}})",
+        r"\b(?P<name_found>rank[ ]\d{1,6})[ ]version[ ](?P<found>\d[\d.]{1,12})",
         rf"^(?P<name_found>{_NAME})[ ]version:?[ ](?P<found>{_DOTTED})",
         rf"\bversions?[ ](?:up[ ]to|below|before|until)[ ](?P<supported>{_V})",
         rf"(?P<name_required>\b(?!{_NO_NAME}){_NAME})[ ](?P<required>{_DOTTED})[ ](?:(?:is|was)[ ])?(?:requested|required|needed|expected)\b",

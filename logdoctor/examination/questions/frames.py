@@ -111,6 +111,7 @@ def _owner(stack: Stack) -> tuple[Who | None, str]:
         return None, ""
     owner = library.owner
     if own is not None:
-        return (owner.owner if owner and owner.owner in ("your data", "your settings") else "your code"), library.package
+        return (
+            owner.owner if owner and owner.owner in ("your data", "your settings") else "your code"
+        ), library.package
     return (owner.owner if owner else "framework"), library.package
-

@@ -27,7 +27,9 @@ _PASSES_ON = later(r"\(\s*(?:[^*()=]{1,80},\s*)*\*{1,2}(?:\w+\.)*\w*(?:args|kwar
 """A call that hands on arguments that it was given: ``forward_call(*args, **kwargs)``."""
 _OF_DATA = later(r"\(\s*(?:[^*()]{1,80},\s*)*\*{1,2}\w")
 """A call with unpacked data: ``model(**batch)``. Names in the data decide over its arguments."""
-_HANDS_ON = later(r"_?(?:wrapped_)?call_impl$|_?wrap(?:per|ped)?\w*$|_?inner$|decorate_context$|_?run$|__call__$|_fn$|apply$")
+_HANDS_ON = later(
+    r"_?(?:wrapped_)?call_impl$|_?wrap(?:per|ped)?\w*$|_?inner$|decorate_context$|_?run$|__call__$|_fn$|apply$"
+)
 """Functions that hand on arguments, for frames without a source line."""
 _GIVEN_BY_USERS = later(
     r"(?:^|\.)(?:__(?:getitem|iter|len|next)__|collate\w*|on_\w+|\w+_(?:hook|fn|step|callback)|main\w*|train\w*|worker\w*"
@@ -54,7 +56,12 @@ def misfit(scene: Scene) -> Iterator[Answer]:
     told: dict[str, Value] = {name: str(value).strip() for name, value in found.groupdict().items() if value}
     is_direct = proof.text.lstrip().startswith(("TypeError", "AttributeError"))
     caller = _caller(stack.frames) if is_direct else _wrapper(stack)
-    if caller is None or not caller.package or caller.package == "python" or _GIVEN_BY_USERS.search(str(told.get("callee", ""))):
+    if (
+        caller is None
+        or not caller.package
+        or caller.package == "python"
+        or _GIVEN_BY_USERS.search(str(told.get("callee", "")))
+    ):
         return
     if str(told.get("module", "")).partition(".")[0] == caller.package:
         return
