@@ -54,6 +54,18 @@ MAX_UNEXPLAINED = 8
 NOT_EXAMINED: Examinations = {}
 
 
+class Lead(Struct, frozen=True):
+    """A finding, or a failure without a rule, that is worth a closer look at the lines around it."""
+
+    rule: Rule | None
+    record: Record
+    """The decisive record."""
+    proof: Line
+    """The line of it that is quoted."""
+    told: frozenset[tuple[str, int]]
+    """File and number of the lines that any rule explains."""
+
+
 class Runs(Struct, frozen=True):
     """The runs of a log, and the analysis of the one that is reported."""
 
@@ -148,18 +160,20 @@ class Reasoner:
         reasoner._concluded = self._conclude_from((*self._conclusions.derived, *asked))  # noqa: SLF001 - its own copy
         return reasoner
 
-    def leading(self) -> list[tuple[Rule | None, Record, Line]]:
-        """Return rule, decisive record and proof of the first causes, which are worth a closer look.
+    def leading(self) -> list[Lead]:
+        """Return the first causes, which are worth a closer look at the lines around them.
 
         Without a cause the first failure without a rule is.
         """
         with self._conclusions.state.processes.remembering():
             analysis = self._analyse().analysis
             causes = analysis.ranking.causes[:MAX_CAUSES]
+            held = (*analysis.findings, *analysis.harmless.values())
+            told = frozenset((r.line.file, r.line.number) for f in held for r in f.records)
             if causes:
-                return [(f.rule, f.records[0], proof_of(f).line) for f in causes]
+                return [Lead(f.rule, f.records[0], proof_of(f).line, told) for f in causes]
             left = self._without_findings(self._failures_without(analysis.harmless), analysis.findings)
-            return [(None, record, record.line) for record in left[:1]]
+            return [Lead(None, record, record.line, told) for record in left[:1]]
 
     def copy(self) -> Reasoner:
         """Return a reasoner that knows the same and learns on its own."""
