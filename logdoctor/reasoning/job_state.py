@@ -32,7 +32,8 @@ class JobState:
 
     def __init__(self) -> None:
         self.processes = Processes()
-        self.runs = Attempts()
+        self.steps = Steps(self.processes)
+        self.runs = Attempts(self.steps)
         self.versions = Versions(self.runs)
         self._checkpoint: Record | None = None
         """Last proved checkpoint before the last save."""
@@ -43,7 +44,6 @@ class JobState:
         """The scheduler that the names of the files tell, if no line does."""
         self.phases: list[tuple[int, str]] = []
         self.clocks = Clocks(self._host_of_clock)
-        self.steps = Steps(self.processes, self.runs)
         self.lives = Lives(self.processes, self.runs, self.clocks, self.steps)
         self.named_ends = self.lives.named_ends
         self.environment: dict[tuple[str, str], None] = {}

@@ -31,7 +31,6 @@ from logdoctor.reasoning.identity.addresses import (
     short_host,
 )
 from logdoctor.reasoning.identity.communicators import Communicators, Gpu, Member, small_number
-from logdoctor.reasoning.lifecycle.launchers import local_rank_of_end, names_an_end
 
 Process = int | tuple[str, int] | str
 """A process as a line names it: its rank, else its host and pid, else its file, with its host if that is told."""
@@ -540,6 +539,27 @@ def _process(rank: int | None, host: str | None, pid: int | None, file: str) -> 
     if pid is not None:
         return host or "", pid
     return f"{host}:{file}" if host else file
+
+
+def names_an_end(record: Record) -> bool:
+    """Return whether a launcher names a process that ended.
+
+    A Python exception counts as well if it has a local rank, because then it reports a child.
+    """
+    if record.tells("first end"):  # mpirun may report that a process ended before it names the process
+        return (record.rank, record.host, record.pid, record.fields.get("local_rank")) != (None, None, None, None)
+    return record.reports_own_end and "local_rank" in record.fields
+
+
+def local_rank_of_end(record: Record) -> int | None:
+    """Return the local rank whose end a parent process reports.
+
+    The parent is a launcher, or Python with child processes.
+    """
+    if record.has("is ended", "job") and record.has("fails", "named"):  # here the tag is the child, not the source
+        return record.source.local_rank
+    local = record.fields.get("local_rank") if record.signs else None
+    return local if isinstance(local, int) else None
 
 
 def _pid_name(pid: Value | None) -> str:

@@ -16,27 +16,6 @@ from logdoctor.reasoning.lifecycle.clocks import SKEW, elapsed
 MAX_ENDS = 64
 
 
-def names_an_end(record: Record) -> bool:
-    """Return whether a launcher names a process that ended.
-
-    A Python exception counts as well if it has a local rank, because then it reports a child.
-    """
-    if record.tells("first end"):  # mpirun may report that a process ended before it names the process
-        return (record.rank, record.host, record.pid, record.fields.get("local_rank")) != (None, None, None, None)
-    return record.reports_own_end and "local_rank" in record.fields
-
-
-def local_rank_of_end(record: Record) -> int | None:
-    """Return the local rank whose end a parent process reports.
-
-    The parent is a launcher, or Python with child processes.
-    """
-    if record.has("is ended", "job") and record.has("fails", "named"):  # here the tag is the child, not the source
-        return record.source.local_rank
-    local = record.fields.get("local_rank") if record.signs else None
-    return local if isinstance(local, int) else None
-
-
 class NamedEnds:
     """First end that launchers name in each attempt.
 

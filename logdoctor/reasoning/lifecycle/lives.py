@@ -16,8 +16,8 @@ from logdoctor.model import LifecycleSign, Mark, Record
 from logdoctor.reasoning.lifecycle.attempts import Attempts, is_of_machine
 from logdoctor.reasoning.lifecycle.caught_exceptions import CaughtExceptions
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, Clocks
-from logdoctor.reasoning.lifecycle.launchers import NamedEnds, names_an_end
-from logdoctor.reasoning.processes import Process, Processes, process_of, speaker_of
+from logdoctor.reasoning.lifecycle.launchers import NamedEnds
+from logdoctor.reasoning.processes import Process, Processes, names_an_end, process_of, speaker_of
 from logdoctor.reasoning.steps import Steps
 
 MAX_LIVES = 1 << 13
