@@ -373,6 +373,11 @@ class Processes:
         ranks = [r for r in self._ranks_of.get(("", pid), ()) if not are_two_hosts(host, self.host_with(r))]
         return ranks[0] if len(ranks) == 1 else None
 
+    def process_of(self, record: Record) -> Process:
+        """Return the process that ``record`` is about, by its rank if any line of the log tells it."""
+        rank = self.rank_of(record)
+        return process_of(record) if rank is None else rank
+
     def rank_named(self, process: Process) -> int | None:
         """Return the rank of a process that lines name by its rank, or by its host and pid."""
         if isinstance(process, tuple):
@@ -524,16 +529,16 @@ class Processes:
 
 def process_of(record: Record) -> Process:
     """Return the process that ``record`` is about, by the names in its line alone."""
-    return _process(record.rank, record.host, record.pid, record.line.file)
+    return name_process(record.rank, record.host, record.pid, record.line.file)
 
 
 def speaker_of(record: Record) -> Process:
     """Return the process that printed ``record``, by the names in its line alone."""
     source = record.source
-    return _process(source.rank, source.host, source.pid, record.line.file)
+    return name_process(source.rank, source.host, source.pid, record.line.file)
 
 
-def _process(rank: int | None, host: str | None, pid: int | None, file: str) -> Process:
+def name_process(rank: int | None, host: str | None, pid: int | None, file: str) -> Process:
     if rank is not None:
         return rank
     if pid is not None:

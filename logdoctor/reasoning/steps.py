@@ -11,6 +11,7 @@ import itertools
 import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from math import floor
 
 from msgspec import Struct, field
 
@@ -312,10 +313,10 @@ def is_first_of_count(step: Record) -> bool:
 def intervals_behind(steps: Sequence[Record], place: Place) -> int:
     """Return how many intervals the steps of a process are behind ``place``. An earlier epoch counts as two."""
     before, (epoch, number) = place_of(steps[-2]), place_of(steps[-1])
-    if int(epoch) != int(place[0]):
+    if epoch // 1 != place[0] // 1:
         return 2 if epoch < place[0] else 0
-    interval = number - before[1] if int(before[0]) == int(epoch) else 1
-    return int(max(0, place[1] - number) // max(1, interval))
+    interval = number - before[1] if before[0] // 1 == epoch // 1 else 1
+    return floor(max(0, place[1] - number) / max(1, interval))
 
 
 def is_final(step: Record) -> bool:

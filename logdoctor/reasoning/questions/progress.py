@@ -68,7 +68,7 @@ def stopped_first(t: Timeline, state: JobState) -> Iterator[Record]:
     slowest = min(behind, key=lambda p: (place_of(steps_of[p][-1]), steps_of[p][-1].order))
     steps, ahead = steps_of[slowest], [s for p, s in steps_of.items() if p not in behind]
     late = ranks_and_hosts("late", (steps_of[p][-1] for p in behind), state)
-    ranks, others_place = late["late"], min(place_of(s[-1]) for s in ahead)
+    ranks, other = late["late"], min((s[-1] for s in ahead), key=place_of)
     phase = open_phases.get(slowest)
     yield derive_record(
         "stopped_first",
@@ -77,8 +77,8 @@ def stopped_first(t: Timeline, state: JobState) -> Iterator[Record]:
         rank=ranks[0] if isinstance(ranks, tuple) and len(ranks) == 1 else None,
         unit=unit,
         step=steps[-1].fields["value"],
-        others_step=int(others_place[1]),
-        behind=intervals_behind(steps, others_place),
+        others_step=other.fields["value"],
+        behind=intervals_behind(steps, place_of(other)),
         certain="yes" if all(_log_continues(steps_of[p][-1], ahead, state) for p in behind) else "no",
         phase=str(phase.fields.get("phase", "")) if phase else None,
         work=phase.text.strip()[:120] if phase else None,
