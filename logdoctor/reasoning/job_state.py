@@ -10,6 +10,8 @@ import copy
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
+from msgspec.structs import replace
+
 from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, Progress, RankRow, Record
 from logdoctor.model.times import has_year
 from logdoctor.model.tools import Tools, tools_of
@@ -136,7 +138,7 @@ class JobState:
     def knowing(self, derived: Iterable[Record]) -> JobState:
         """Return a view in which the conclusions of the questions are known: the first death."""
         view = copy.copy(self)
-        view.named_ends = self.named_ends.knowing(next((e for e in derived if "how" in e.fields), None))
+        view.named_ends = replace(self.named_ends, first_death=next((e for e in derived if "how" in e.fields), None))
         return view
 
     def ends(self) -> list[End]:

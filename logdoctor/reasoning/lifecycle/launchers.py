@@ -6,57 +6,46 @@ question of the first death decides which end came first.
 
 from __future__ import annotations
 
-from copy import copy
-from itertools import chain
+from msgspec import Struct, field
 
 from logdoctor.model import Record
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.reasoning.lifecycle.clocks import SKEW, elapsed
 
-MAX_ENDS = 64
+MAX_ENDS = 1024
 
 
-class NamedEnds:
-    """First end that launchers name in each attempt.
+class NamedEnds(Struct, frozen=True):
+    """The ends that launchers name, in reading order.
 
-    ``first_death`` is the end that came before all others, see `knowing`.
+    ``first_death`` is the end that came before all others, see `JobState.knowing`.
     """
 
-    def __init__(self, attempts: Attempts) -> None:
-        self._attempts = attempts
-        self._first: list[Record] = []
-        self._all: list[list[Record]] = []
-        """The ends of each attempt, a bounded number."""
-        self.first_death: Record | None = None
+    attempts: Attempts
+    ends: list[Record] = field(default_factory=list)
+    first_death: Record | None = None
 
     def add(self, record: Record) -> None:
-        """Add an end.  Reading order decides, unless a later file shows a clearly earlier time."""
-        first = self._first[-1] if self._first else None
-        if first is None or not self._attempts.same_span(first, record):
-            self._first.append(record)
-            self._all.append([record])
-            return
-        if len(self._all[-1]) < MAX_ENDS:
-            self._all[-1].append(record)
-        if (elapsed(record, first) or 0.0) > SKEW:
-            self._first[-1] = record
-
-    def knowing(self, first_death: Record | None) -> NamedEnds:
-        """Return a view in which it is known which end came first."""
-        view = copy(self)
-        view.first_death = first_death
-        return view
+        if len(self.ends) < MAX_ENDS:
+            self.ends.append(record)
 
     def ends_in_attempt_of(self, record: Record) -> list[Record]:
-        """Return the named ends in the attempt of the record.
+        """Return the first named end in the attempt of the record, for each file that tells of attempts.
 
-        Return only ``first_death`` if that names a rank.
+        Reading order decides, unless a later file shows a clearly earlier time. Return only ``first_death`` if that
+        names a rank.
         """
         died = self.first_death
-        if died is not None and died.rank is not None and self._attempts.same_span(died, record):
+        if died is not None and died.rank is not None and self.attempts.same_span(died, record):
             return [died]
-        return [*filter(self._attempts.span_test(record), self._first)]
+        first: list[Record] = []
+        for end in self.ends:
+            if not first or not self.attempts.same_span(first[-1], end):
+                first.append(end)
+            elif (elapsed(end, first[-1]) or 0.0) > SKEW:
+                first[-1] = end
+        return [*filter(self.attempts.span_test(record), first)]
 
     def all_in_attempt_of(self, record: Record) -> list[Record]:
-        """Return the ends in the attempt of the record, but no more than `MAX_ENDS`."""
-        return [*filter(self._attempts.span_test(record), chain.from_iterable(self._all))]
+        """Return the named ends in the attempt of the record."""
+        return [*filter(self.attempts.span_test(record), self.ends)]

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Record
 from logdoctor.pack.regexes import later
@@ -25,7 +26,7 @@ AGAIN = frozenset({"requeue", "preemption", "node failure"})
 _MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
 
 
-class Span(Struct):
+class Span(Struct, frozen=True):
     """Part of one file, from the `Record.order` ``first`` on.
 
     - ``start``: the record that shows that the span begins
@@ -91,8 +92,7 @@ class Track(Struct):
         if self.ended is not None and (is_over(self.ended) or is_first_of_count(record) or steps.starts_over(record)):
             self.begin(record, steps)
         span = self.spans[-1]
-        span.fresh = span.fresh or steps.begins_anew(record)
-        span.steps += 1
+        self.spans[-1] = replace(span, fresh=span.fresh or steps.begins_anew(record), steps=span.steps + 1)
         self.begun = True
         self.steps_since += 1
         if self.steps_since >= GOING:
@@ -122,7 +122,7 @@ class Track(Struct):
             self.ended, self.restart_expected = None, False
             steps.begin_span(record.line.file)
         elif launch and not span.steps:  # the first sign of work came before it
-            span.fresh = True
+            self.spans[-1] = replace(span, fresh=True)
         self.begun = True
 
     def read_report(self, record: Record) -> None:
@@ -161,7 +161,7 @@ class Track(Struct):
         once_more = last.restarted and not self.begun
         self.restarts += not once_more
         if once_more or len(self.spans) >= MAX_SPANS:
-            last.first, last.start, last.kind = record.order + 1, record, "attempt"
+            self.spans[-1] = replace(last, first=record.order + 1, start=record, kind="attempt")
         else:
             self.spans.append(Span(record.order + 1, "attempt", record))
         self.begun, self.ended = False, None
@@ -186,7 +186,7 @@ class Track(Struct):
         if len(self.spans) < MAX_SPANS:
             self.spans.append(Span(before.order + 1, "attempt", before, died_again=True))
         else:
-            last.first, last.start = before.order + 1, before
+            self.spans[-1] = replace(last, first=before.order + 1, start=before)
 
 
 def is_launch(record: Record) -> bool:
