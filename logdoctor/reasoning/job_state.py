@@ -20,10 +20,10 @@ from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
-from logdoctor.reasoning.lifecycle.ends import End, list_ends
+from logdoctor.reasoning.lifecycle.ends import End
 from logdoctor.reasoning.lifecycle.lives import Lives
 from logdoctor.reasoning.processes import Processes
-from logdoctor.reasoning.steps import Steps, is_any
+from logdoctor.reasoning.steps import Steps, count_of, is_any
 
 MAX_NAMES = 4096
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
@@ -143,16 +143,14 @@ class JobState:
 
     def ends(self) -> list[End]:
         """Return the ends of processes in the selected run, in reading order."""
-        return [end for end in list_ends(self.lives) if self._wanted(end.record)]
+        return [end for end in self.lives.list_ends() if self._wanted(end.record)]
 
     def last_progress(self) -> Progress | None:
         record = self.steps.latest
         if record is None:
             return None
-        value, total = record.fields.get("value"), record.fields.get("total")
-        label = "" if value is None else f"{value}/{total}" if total is not None else str(value)
         unit, epoch = str(record.fields.get("unit", "step")), str(record.fields.get("epoch", ""))
-        return Progress(unit, label, self.evidence(record), epoch)
+        return Progress(unit, count_of(record), self.evidence(record), epoch)
 
     def last_checkpoint(self) -> Checkpoint | None:
         record = self._proved_checkpoint()

@@ -277,6 +277,12 @@ def series_of(step: Record) -> Series:
     return str(step.fields.get("unit", "")), _DIGITS.sub("#", str(what)[:80]) if what else ""
 
 
+def count_of(step: Record) -> str:
+    """Return ``40/100``, or ``40`` without a total, or "" without a number."""
+    value, total = step.fields.get("value"), step.fields.get("total")
+    return "" if value is None else str(value) if total is None else f"{value}/{total}"
+
+
 def place_of(step: Record) -> Place:
     """Return the epoch and the number of a step, 0 where it is not told. A loop may tell its epoch in its name."""
     epoch, what = step.fields.get("epoch"), step.fields.get("what")

@@ -23,8 +23,7 @@ from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
-from logdoctor.reasoning.lifecycle.ends import End, end_of
-from logdoctor.reasoning.lifecycle.lives import SIGKILL
+from logdoctor.reasoning.lifecycle.ends import SIGKILL, End, end_of
 from logdoctor.reasoning.processes import Process, name_process, process_of
 from logdoctor.reasoning.questions import asks, first_of_each
 from logdoctor.reasoning.timeline import Timeline

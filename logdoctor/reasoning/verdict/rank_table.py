@@ -20,6 +20,7 @@ from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.refutation import is_refuted
 from logdoctor.reasoning.processes import Seat
+from logdoctor.reasoning.steps import count_of
 
 MAX_ROWS = 1 << 12
 OF_BLAMED: tuple[Role, ...] = ("cause", "symptom", "fallback", "benign")
@@ -71,7 +72,8 @@ def rank_rows(
         part = answer.part(rank, failure) or _part_without_failure(rank, last_lines, in_log, began, per_node)
         row = _row(rank, part, seats.get(rank, Seat()), failure, answer, state)
         if rank in steps:
-            row = replace(row, last_progress=_progress(steps[rank]), progressed=_moment_of(steps[rank]))
+            progress = f"{steps[rank].fields.get('unit', 'step')} {count_of(steps[rank])}".rstrip()
+            row = replace(row, last_progress=progress, progressed=_moment_of(steps[rank]))
         rows.append(replace(row, heard=_moment_of(last_lines[rank])) if rank in last_lines else row)
     useful = any(row.failure or row.first_failure or row.last_progress or row.role == "culprit" for row in rows)
     return tuple(rows) if useful else ()
@@ -184,13 +186,6 @@ def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _An
         never_started=answer.never_started if part == "culprit" else "",
         busy_with=answer.busy_with if part == "culprit" else "",
     )
-
-
-def _progress(step: Record) -> str:
-    fields = step.fields
-    value, total = fields.get("value"), fields.get("total")
-    number = "" if value is None else f" {value}/{total}" if total is not None else f" {value}"
-    return f"{fields.get('unit', 'step')}{number}"
 
 
 def _moment_of(record: Record) -> Moment:
