@@ -46,7 +46,7 @@ _NETWORK_SUFFIX = later(r"-(?:ib|hsn|opa|roce|eth|bond|rdma|hs)\d{0,3}$")
 """Suffix that sites append to a host name for one of its networks."""
 
 
-class Seat(Struct):
+class Seat(Struct, frozen=True):
     """Place of a rank: host, local rank, process and GPU."""
 
     host: str | None = None
@@ -56,11 +56,9 @@ class Seat(Struct):
     """Ordinal that CUDA counts inside the process."""
     bus_id: str | None = None
 
-    def fill_from(self, other: Seat) -> None:
-        """Fill the empty fields from another seat."""
-        for name in self.__struct_fields__:
-            if getattr(self, name) is None:
-                setattr(self, name, getattr(other, name))
+    def filled_from(self, other: Seat) -> Seat:
+        """Return the seat with its empty fields filled from another."""
+        return Seat(*(getattr(other if getattr(self, f) is None else self, f) for f in self.__struct_fields__))
 
 
 class Processes:
@@ -118,7 +116,7 @@ class Processes:
             if len(self.ranks) < MAX_RANKS:
                 self.ranks.add(rank)
             if host:
-                self._seat(rank).host = host
+                self._fill(rank, Seat(host), over=True)
                 self._link(host, source.pid, rank, size)
             self._link("", source.pid, rank)
             if source.local_rank is not None:
@@ -185,16 +183,14 @@ class Processes:
         Facts about the source count only if the source is that rank.
         """
         fields, source = record.fields, record.source
-        seat, is_source = self._seat(rank), source.rank == rank or record.tells("rank")
-        if seat.host is None and record.host and (is_source or "host" in fields or record.format == "elastic"):
+        is_source, host = source.rank == rank or record.tells("rank"), None
+        if record.host and (is_source or "host" in fields or record.format == "elastic") and not self.host_with(rank):
             # an agent of torchrun runs on the node of its workers
-            seat.host = self._own_name_of(short_host(record.host), fields.get("pid"))
-        if seat.local_rank is None:
-            seat.local_rank = small_number(fields.get("local_rank", source.local_rank if is_source else None))
-        if seat.pid is None:
-            seat.pid = small_number(fields.get("pid", source.pid if is_source else None))
-        if seat.gpu is None and record.format in ("cuda", "nccl"):
-            seat.gpu = small_number(fields.get("device"))
+            host = self._own_name_of(short_host(record.host), fields.get("pid"))
+        local = small_number(fields.get("local_rank", source.local_rank if is_source else None))
+        pid = small_number(fields.get("pid", source.pid if is_source else None))
+        gpu = small_number(fields.get("device")) if record.format in ("cuda", "nccl") else None
+        self._fill(rank, Seat(host, local, pid, gpu))
         if "pg" in fields:
             self.communicators.observe_group(record)
 
@@ -227,7 +223,8 @@ class Processes:
         if isinstance(rank, int) and names_an_end(record):
             self._link("", pid, rank)
             if isinstance(host, str) and len(self.hosts) < MAX_HOSTS:
-                self._list_host(self._set_host(rank, self._own_name_of(short_host(host), pid)))
+                self._fill(rank, Seat(self._own_name_of(short_host(host), pid)))
+                self._list_host(self.host_with(rank) or "")
 
     def _read_scheduler_host(self, record: Record) -> None:
         if record.host and len(self.scheduler_hosts) < MAX_SCHEDULER_HOSTS:
@@ -238,7 +235,7 @@ class Processes:
         if host := short_host(record.host or ""):
             self._list_host(host)
             for rank in self.task_ranks(record):
-                self._set_host(rank, host)
+                self._fill(rank, Seat(host))
 
     def _read_agent(self, record: Record) -> None:
         """Read the ranks that an agent of torchrun lists, or their number."""
@@ -250,7 +247,7 @@ class Processes:
             self._per_node = max(self._per_node or 0, len(ranks))
             for local, rank in enumerate(ranks):
                 if isinstance(rank, int):
-                    self._seat(rank).fill_from(Seat(short_host(record.host or "") or None, local))
+                    self._fill(rank, Seat(short_host(record.host or "") or None, local))
         else:
             self._per_node = self._per_node or small_number(record.fields.get("nproc_per_node"))
 
@@ -271,23 +268,13 @@ class Processes:
         if not is_of_every_host(address) and len(self._host_at) < MAX_ADDRESSES:
             self._host_at[address] = name if self._host_at.get(address, name) == name else None
 
-    def _seat(self, rank: int) -> Seat:
-        """Return the seat of ``rank``.
-
-        Beyond `MAX_RANKS` it is a new seat that is not stored.
-        """
+    def _fill(self, rank: int, known: Seat, *, over: bool = False) -> None:
+        """Fill what is not known of the seat of ``rank``, or replace it with what is known (``over``)."""
         seat = self._seats.get(rank)
-        if seat is None:
-            seat = Seat()
-            if len(self._seats) < MAX_RANKS:
-                self._seats[rank] = seat
-        return seat
-
-    def _set_host(self, rank: int, host: str) -> str:
-        """Set the host of ``rank`` if it has none, and return it."""
-        seat = self._seat(rank)
-        seat.host = seat.host or host
-        return seat.host
+        if seat is None and len(self._seats) < MAX_RANKS:
+            self._seats[rank] = known
+        elif seat is not None:
+            self._seats[rank] = known.filled_from(seat) if over else seat.filled_from(known)
 
     # ── ranks ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -503,12 +490,13 @@ class Processes:
 
     def seats(self) -> dict[int, Seat]:
         """Return the seat of each rank."""
-        seats = {rank: replace(seat) for rank, seat in self._seats.items()}
+        seats = {**self._seats}
         for (host, pid, device), member in self.communicators.members.items():
             rank = self._rank_of_member((host, pid, device), member)
             if rank is not None:
                 gpu = device if device >= 0 else None
-                seats.setdefault(rank, Seat()).fill_from(Seat(host or None, member.local_rank, pid, gpu, member.bus_id))
+                of_member = Seat(host or None, member.local_rank, pid, gpu, member.bus_id)
+                seats[rank] = seats.get(rank, of_member).filled_from(of_member)
         self._fill_hosts(seats)
         return seats
 
@@ -524,7 +512,7 @@ class Processes:
             node = range(first, min(first + size, expected))
             hosts = {h for rank in node if rank in seats and (h := seats[rank].host)}
             for rank in node if len(hosts) == 1 and _neighbours_are_elsewhere(hosts, first, seats, size) else ():
-                seats.setdefault(rank, Seat()).fill_from(Seat(next(iter(hosts))))
+                seats[rank] = seats.get(rank, Seat()).filled_from(Seat(next(iter(hosts))))
 
 
 def process_of(record: Record) -> Process:
