@@ -33,7 +33,7 @@ from logdoctor.reasoning.identity.addresses import (
 from logdoctor.reasoning.identity.communicators import Communicators, Gpu, Member, small_number
 
 Process = int | tuple[str, int] | str
-"""A process as a line names it: its rank, else its host and pid, else its file, with its host if that is told."""
+"""A process as a line names it: its rank, else its host and pid, else its file, with host and tag if they are told."""
 Same = Literal["yes", "no", "open"]
 T = TypeVar("T", int, str)
 MAX_RANKS = 1 << 20
@@ -517,13 +517,19 @@ class Processes:
 
 def process_of(record: Record) -> Process:
     """Return the process that ``record`` is about, by the names in its line alone."""
-    return name_process(record.rank, record.host, record.pid, record.line.file)
+    return name_process(record.rank, record.host, record.pid, _tagged(record))
 
 
 def speaker_of(record: Record) -> Process:
     """Return the process that printed ``record``, by the names in its line alone."""
     source = record.source
-    return name_process(source.rank, source.host, source.pid, record.line.file)
+    return name_process(source.rank, source.host, source.pid, _tagged(record))
+
+
+def _tagged(record: Record) -> str:
+    """Return the file of a record, with the tag that a launcher puts before the lines of each of its processes."""
+    tag = record.source.tag if record.source.local_rank is None else record.source.local_rank
+    return record.line.file if tag is None else f"{record.line.file} {tag}"
 
 
 def name_process(rank: int | None, host: str | None, pid: int | None, file: str) -> Process:

@@ -31,7 +31,7 @@ KEEPS_LINES = frozenset({"tells stack", "tells call"})
 """Sorts of which the proof may be another line than the first."""
 
 Voice = tuple[object, ...]
-"""The process that a record is about, as a launcher and as the line names it, and the group or the peer of its call."""
+"""The process that a record is about, its number in a group, and the group or the peer of its call."""
 
 
 class Shelf(Struct):
@@ -136,6 +136,5 @@ class Timeline:
 
 
 def _voice(record: Record) -> Voice:
-    source, fields = record.source, record.fields
-    about = fields.get("pg", fields.get("peer"))
-    return process_of(record), fields.get("group_rank"), source.local_rank, source.tag, about
+    fields = record.fields
+    return process_of(record), fields.get("group_rank"), fields.get("pg", fields.get("peer"))
