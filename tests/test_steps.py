@@ -93,6 +93,7 @@ def test_a_bar_at_its_total_is_no_final_step():
 def test_place_is_epoch_and_number():
     assert place_of(step(0, value="120/500", epoch=2)) == (2.0, 120.0)
     assert place_of(step(0)) == (0.0, 0.0)
+    assert place_of(step(0, value="inf", epoch="nan")) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(

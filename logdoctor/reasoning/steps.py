@@ -11,7 +11,7 @@ import itertools
 import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from math import floor
+from math import floor, isfinite
 
 from msgspec import Struct, field
 
@@ -366,9 +366,10 @@ def _counter_of(step: Record) -> Hashable:
 
 def _number(value: object) -> float:
     try:
-        return float(str(value).partition("/")[0])
+        number = float(str(value).partition("/")[0])
     except ValueError:
         return 0.0
+    return number if isfinite(number) else 0.0
 
 
 def is_any(_: Record) -> bool:
