@@ -149,7 +149,7 @@ class Reasoner:
     def _conclude(
         self, job: str, words: Catalogue, known: JobState, listen: Listen, *, read_in_part: bool
     ) -> Diagnosis:
-        matches, conditions = self.matches, Conditions(state=known, hung=self.hung)
+        matches, conditions = self.matches, Conditions(known, hung=self.hung)
         runs = split_runs(self.rules, self.classes, matches, conditions)
         selected = select_run(runs)
         analysis = selected.analysis if selected else analyse(self.rules, self.classes, matches, conditions)
@@ -212,7 +212,7 @@ class Reasoner:
 
     def findings(self) -> tuple[list[Finding], Mapping[int, Finding]]:
         """Return the findings, and the records that benign rules explain."""
-        return find(self.rules, self.matches, Conditions(state=self._conclusions.state, hung=self.hung))
+        return find(self.rules, self.matches, Conditions(self._conclusions.state, hung=self.hung))
 
     def unaccounted(self, without: Collection[str] = ()) -> list[Record]:
         """Return failure lines without a rule, in reading order.

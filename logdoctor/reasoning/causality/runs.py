@@ -99,7 +99,7 @@ def split_runs(
             return run_of(record) == number
 
         state = conditions.state.of_run(wanted)
-        analysis = analyse(rules, classes, _filter(matches, wanted), Conditions(state=state, hung=conditions.hung))
+        analysis = analyse(rules, classes, _filter(matches, wanted), Conditions(state, hung=conditions.hung))
         at_work = any(map(contains, state.steps.kept()))
         own_ranking = rank_findings(analysis.findings, classes, state, contains)
         return RunAnalysis(number, span, run_of, analysis, own_ranking, at_work)

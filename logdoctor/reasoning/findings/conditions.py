@@ -28,7 +28,7 @@ MatchLists = Mapping[str, Sequence[Match]]
 """Matches of each symptom, by the symptom's name."""
 
 
-class Conditions(Struct, frozen=True, kw_only=True):
+class Conditions(Struct, frozen=True):
     """Evaluation of conditions for one job. ``hung`` means that the user reports a hang."""
 
     state: JobState

@@ -55,7 +55,7 @@ class MachineRecords:
     def __init__(self) -> None:
         self._held: list[Record] = []
         self._has_time: dict[str, bool] = {}
-        """Whether the last record of the job in each file has a time."""
+        """True for a file if its last record of the job has a time."""
         self._begins_untimed = False
         """True if the job printed records without a time in a file before any with one."""
         self._first_failure: float | None = None
