@@ -35,12 +35,12 @@ from logdoctor.reasoning.findings.match import find
 from logdoctor.reasoning.findings.reason_line import proof_of
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.lifecycle.clocks import earliest
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
 from logdoctor.reasoning.questions import ask_all, new_timeline
 from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import MAX_CAUSES, build_causes, build_harmless, build_symptoms
-from logdoctor.reasoning.verdict.first_failure import earliest
 from logdoctor.reasoning.verdict.next_data import collect_for_cause, collect_for_end
 from logdoctor.reasoning.verdict.rank_table import rank_rows
 from logdoctor.reasoning.verdict.run_list import list_runs

@@ -13,6 +13,7 @@ from logdoctor.model import NO_SPAN, Level, Record, Rule, Source, Span, Symptom,
 from logdoctor.model.kinds import fits, is_glob
 from logdoctor.model.numbers import ZERO_DIGITS, number_or_text
 from logdoctor.pack.regexes import later, names_digits
+from logdoctor.reasoning.processes import Process, process_of
 
 MAX_FIRST = 64
 MAX_LAST = 16
@@ -44,32 +45,28 @@ class Match(Struct, frozen=True):
 class Matches(Struct):
     """Matches of one symptom, and their count.
 
-    Stored are the first, the last, and the first of each rank and process. Only a bounded number is stored. ``count``
+    Stored are the first, the last, and the first of each process. Only a bounded number is stored. ``count``
     is the number of all matches.
     """
 
     count: int = 0
     first: list[Match] = field(default_factory=list)
     last: deque[Match] = field(default_factory=lambda: deque(maxlen=MAX_LAST))
-    by_rank: dict[int, Match] = field(default_factory=dict)
-    by_process: dict[tuple[str | None, int | None], Match] = field(default_factory=dict)
+    by_process: dict[Process, Match] = field(default_factory=dict)
 
     def add(self, match: Match) -> None:
         record = match.record
         self.count += 1
         (self.first if len(self.first) < MAX_FIRST else self.last).append(match)
-        rank, process = record.rank, (record.host, record.pid)
-        if rank is not None and len(self.by_rank) < MAX_SOURCES:
-            self.by_rank.setdefault(rank, match)
         if len(self.by_process) < MAX_SOURCES:
-            self.by_process.setdefault(process, match)
+            self.by_process.setdefault(process_of(record), match)
 
     def copy(self) -> Matches:
-        return Matches(self.count, [*self.first], self.last.copy(), {**self.by_rank}, {**self.by_process})
+        return Matches(self.count, [*self.first], self.last.copy(), {**self.by_process})
 
     def all(self) -> list[Match]:
         """Return each stored match once, in reading order."""
-        stored = (*self.first, *self.by_process.values(), *self.by_rank.values(), *self.last)
+        stored = (*self.first, *self.by_process.values(), *self.last)
         by_order = {m.record.order: m for m in stored}
         return [by_order[order] for order in sorted(by_order)]
 
@@ -146,27 +143,34 @@ class _Hit(Struct, frozen=True):
     groups: tuple[tuple[str, Span], ...]
 
 
-class _SymptomTest:
+class _SymptomTest(Struct, frozen=True):
     """A symptom that is prepared for tests on many records."""
 
-    def __init__(self, symptom: Symptom) -> None:
-        self._text = None if symptom.text is None else later(symptom.text, _FLAGS)
-        self._is_blind = symptom.text is not None and not names_digits(symptom.text)
-        self.hits: dict[int, _Hit | None] = {}
-        """Hits by the number of the text's shape, of an expression that does not ask for the value of a digit."""
-        self._conditions = [_FieldCondition.of(*condition) for condition in symptom.fields]
-        own = [c.name for c in self._conditions if self._text is None and c.name not in _OF_SOURCE]
-        self.required_field = own[0] if own else None
-        """A field that each matching record has.  Few records have it, and the test costs almost nothing."""
+    text: regex.Pattern[str] | None
+    is_blind: bool
+    """The expression does not ask for the value of a digit."""
+    conditions: Sequence[_FieldCondition]
+    required_field: str | None
+    """A field that each matching record has.  Few records have it, and the test costs almost nothing."""
+    hits: dict[int, _Hit | None] = field(default_factory=dict)
+    """Hits of a blind expression by the number of the text's shape."""
+
+    @classmethod
+    def of(cls, symptom: Symptom) -> _SymptomTest:
+        text = None if symptom.text is None else later(symptom.text, _FLAGS)
+        conditions = [_FieldCondition.of(*condition) for condition in symptom.fields]
+        own = [c.name for c in conditions if text is None and c.name not in _OF_SOURCE]
+        is_blind = symptom.text is not None and not names_digits(symptom.text)
+        return cls(text, is_blind, conditions, own[0] if own else None)
 
     def search(self, text: str, shape: int | None) -> _Hit | None:
         """Search a text. Texts of one shape differ in digits only, so one search serves for all of them."""
-        if self._text is None:
+        if self.text is None:
             return None
-        if shape is None or not self._is_blind:
-            return self._search(self._text, text)
+        if shape is None or not self.is_blind:
+            return self._search(self.text, text)
         if shape not in self.hits:
-            self.hits[shape] = self._search(self._text, text)
+            self.hits[shape] = self._search(self.text, text)
         return self.hits[shape]
 
     def _search(self, expression: regex.Pattern[str], text: str) -> _Hit | None:
@@ -179,13 +183,13 @@ class _SymptomTest:
     def __call__(self, record: Record, shape: int | None) -> tuple[dict[str, Value], Span] | None:
         """Return the captured groups and the matched part of the text. Return None if the record does not match."""
         fields, missing = record.fields, list[_FieldCondition]()
-        for condition in self._conditions:  # fields first, because they need no search
+        for condition in self.conditions:  # fields first, because they need no search
             if condition.name not in fields:
                 missing.append(condition)
             elif not condition.matches(record.kind, fields[condition.name]):
                 return None
         captured, span = dict[str, Value](), NO_SPAN
-        if self._text is not None:
+        if self.text is not None:
             hit, text = self.search(record.text, shape), record.text
             if hit is None:
                 return None
@@ -262,7 +266,7 @@ class SymptomIndex:
     def _test(self, number: int) -> _SymptomTest:
         """Return the test of a symptom. It is built at first use, because most are never used."""
         if number not in self._tests:
-            self._tests[number] = _SymptomTest(self.symptoms[number][1])
+            self._tests[number] = _SymptomTest.of(self.symptoms[number][1])
         return self._tests[number]
 
     def _numbers_for(self, sort: _Sort, patterns: Sequence[int]) -> list[int]:
