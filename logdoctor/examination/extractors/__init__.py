@@ -33,6 +33,8 @@ class Found(Struct, frozen=True):
     unit: str = ""
     of: str = ""
     said: str = ""
+    type: FactType | None = None
+    """Another type than that of the extractor."""
 
 
 Extract = Callable[[str], Iterable[Found]]
@@ -48,7 +50,7 @@ class Extractor(Struct, frozen=True):
 
     def __call__(self, said: Said) -> Iterator[Fact]:
         for found in self.extract(said.text[:LONGEST]):
-            yield Fact(self.type, found.role, found.value, said.line, found.unit, found.of, found.said)
+            yield Fact(found.type or self.type, found.role, found.value, said.line, found.unit, found.of, found.said)
 
 
 def extracts(type: FactType, words: str = "") -> Callable[[Extract], Extractor]:
