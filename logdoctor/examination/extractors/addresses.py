@@ -30,6 +30,7 @@ _BEFORE = later(
     |(?P<own>\busing|\bown|\blocal|\bmy|\bself|\bsource|addr=|OOB)
     )"""
 )
+_DIGITS = later(r"\d\.\d{1,3}\.\d|:[0-9a-f]{0,4}:|[\w\])\"'][:<]\d{2}|, \d{2,5}\)|port:? \d")
 _AFTER = later(r"(?!)")
 _REFUSED = later(r"(?i)\brefused\b|\bunreachable\b|no route to host")
 SAMPLES = {
@@ -62,12 +63,12 @@ SAMPLES = {
 
 @extracts(
     "address",
-    "connect connected connecting connection contact reach peer remote listen listening bind binding bound dial address addr using local"
-    " advertised advertises published announced registered master resolve ping oob coordinator serving route own",
+    "connect connected connecting connection contact reach peer remote listen listening bind binding bound dial addr using local"
+    " advertised advertises published announced registered ping oob coordinator route own address",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield addresses with a role."""
-    matches = [*_ADDRESS.finditer(text)]
+    matches = [*_ADDRESS.finditer(text)] if _DIGITS.search(text) else []
     refused = bool(matches and _REFUSED.search(text))
     ends = [0, *(match.end() for match in matches)]
     for i, match in enumerate(matches):

@@ -17,7 +17,7 @@ _CODES = {
     ),
     "errno": later(
         r"""(?x)\berrno(?:[ ]?[:=][ ]?|[ ])(?P<code>-?\d{1,3})(?![\w.])|\[Errno[ ](?P<code>\d{1,3})\]|\bcode:[ ](?P<code>-\d{1,3}),[ ]name:
-        |(?P<text>[A-Z][A-Za-z][\w ,'/-]{3,50}?)[ ]?\((?P<code>-?\d{1,3})\)|\b(?P<text>[A-Z][a-z][\w ,'/-]{3,50}?)[ ]?\[(?P<code>\d{1,3})\]"""
+        |(?P<bracket>[ ]?[(\[])(?P<code>-?\d{1,3})[)\]]"""
     ),
     "xid": later(r"(?<!S)\bXid(?: ?\(PCI:[^)\n]{1,40}\))?:? (?P<code>\d{1,3})\b"),
     "sxid": later(r"\bSXid(?: ?\(PCI:[^)\n]{1,40}\))?:? (?P<code>\d{4,6})\b"),
@@ -31,6 +31,21 @@ _CODES = {
     "kubernetes": later(r"\b(?P<code>OOMKilled|CrashLoopBackOff|ImagePullBackOff|ErrImagePull|InvalidImageName|CreateContainerConfigError)\b"),
 }
 """The catalogue of each sort of code, and how programs print it."""
+_HINTS = {
+    "cuda": ("cu", "CU", "Cu"),
+    "errno": ("rrno", ")", "]", "code:"),
+    "xid": ("Xid",),
+    "sxid": ("SXid",),
+    "nccl-result": ("nccl",),
+    "ib-status": ("status=", "completion"),
+    "ib-vendor": ("vend",),
+    "libfabric": ("FI_E",),
+    "efa": ("prov_errno",),
+    "cann": ("EI", "EJ", "EL", "EE", "07"),
+    "slurm-reason": ("Reason=",),
+    "kubernetes": ("OOMKilled", "Crash", "ImagePull", "InvalidImage", "CreateContainer"),
+}
+"""For each catalogue: a line without any of these holds none of its codes."""
 SAMPLES = {
     "Cuda driver error 999 in call at file '/build/lib/gpu/device.h' in line 214.": ("code.told=999 (cuda)",),
     "CUDA error 804: forward compatibility was attempted on non supported HW": ("code.told=804 (cuda)",),
@@ -59,22 +74,30 @@ SAMPLES = {
 
 @extracts(
     "code",
-    "cuda errno xid sxid nccl ncclsystemerror ncclunhandledcudaerror ncclinternalerror ncclinvalidargument ncclinvalidusage ncclremoteerror"
-    " nccltimeout status vendor vend fi prov el ei ee ej acl reason oomkilled crashloopbackoff imagepullbackoff errimagepull error failed code"
-    " invalidimagename createcontainerconfigerror cuinit failure ret retcode result",
+    "cuda errno xid sxid ncclsystemerror ncclunhandledcudaerror ncclinternalerror ncclinvalidargument ncclinvalidusage ncclremoteerror"
+    " nccltimeout status vendor vend fi prov el ei ee ej acl reason oomkilled crashloopbackoff imagepullbackoff errimagepull error failed"
+    " invalidimagename createcontainerconfigerror cuinit code ret retcode result",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield codes that have an entry. A number in brackets counts only behind the text of its own entry."""
-    for name, pattern in _CODES.items():
-        for match in pattern.finditer(text):
+    asked = [name for name, hints in _HINTS.items() if any(hint in text for hint in hints)]
+    for name in asked:
+        for match in _CODES[name].finditer(text):
             entry = catalogue(name).find(match["code"])
-            number = code_number(entry.code.lstrip("-")) if entry else None
-            said = match.groupdict().get("text")
-            if entry and entry.code != "0" and (said is None or _says(said, name, entry.code)):
-                yield Found("told", entry.code if number is None else number, of=name, said=match[0].strip())
+            if entry is None or entry.code == "0":
+                continue
+            said = match[0].strip()
+            if match.groupdict().get("bracket"):
+                words = _words_before(text[: match.start()], match["code"])
+                if not words:
+                    continue
+                said = text[match.start() - len(words) : match.end()]
+            number = code_number(entry.code.lstrip("-"))
+            yield Found("told", entry.code if number is None else number, of=name, said=said)
 
 
-def _says(text: str, name: str, code: str) -> bool:
-    """Return whether ``text`` ends with what programs print for the code."""
-    entry = catalogue(name).find(code.lstrip("-"))
-    return entry is not None and any(text.lower().endswith(says.lower()) for says in catalogue(name).texts(entry))
+def _words_before(text: str, errno: str) -> str:
+    """Return the text of the system for ``errno`` if ``text`` ends with it, else ""."""
+    entry = catalogue("errno").find(errno.lstrip("-"))
+    says = catalogue("errno").texts(entry) if entry else ()
+    return next((words for words in says if text.lower().endswith(words.lower())), "")

@@ -28,6 +28,7 @@ _PAIRS = later(
     |\bindex\ (?P<got>{_N})\ (?:is\ )?out\ of\ (?:bounds|range)\b [^\n]{{0,60}}? \b(?:size|length|count)\ (?P<limit>{_N})
     """
 )
+_DIGIT = later(rf"{_N}|\d/\d")
 _THING = later(rf" ({_THINGS})")
 _OF_ALL = later(rf"(?i)(?<![\w.:/-])(\d{{1,9}}) ?(?:of|out of|/) ?(?:the )?(\d{{1,9}})(?![\w.:/]) ((?:{_THINGS}))")
 _ALONE = later(
@@ -105,11 +106,13 @@ SAMPLES = {
 
 @extracts(
     "count",
-    "of expected expects expecting got found read received need needs needed require required requires request requests requested"
-    " requesting asked allocated only nodes given is are maximum index wants",
+    "expected expects expecting instead need needs needed require required requires request requests requested requesting asked only nodes"
+    " wants maximum index ranks tasks processes workers slots gpus daemons members pods replicas executors participants peers",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield counts that belong together, else each with its thing."""
+    if not _DIGIT.search(text):
+        return
     found = None if "version" in text else _PAIRS.search(text)
     if found:
         roles = [(role, count) for role, count in found.groupdict().items() if count]

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import regex
+
 from logdoctor.examination.extractors import Found, extracts
 from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
 
-_IDENTITY = later(
-    r"""(?x)(?<![A-Za-z])(?:
-    (?i:local[_ -]?rank)(?:[ ]?[:=][ ]?|[ ])\[?(?P<local_rank>\d{1,6})
-    |(?<![a-z][ ]r)(?i:(?:global[_ -]?|world[_ -]?|mpi[_ -]?)?rank(?:[_ ]?id)?)(?:[ ]{0,8}[:=][ ]?\#?|[ ]\#?)\[?(?P<rank>\d{1,7})(?![\w.,]*x)
-    |(?:(?i:gpu|npu|device|gpu[_ ]?id|device[_ ]?id|gpuid|deviceid)(?:[ ]?[:=][ ]?|[ ]\#?)|cuda:|cudaDev[ ]|dev[ ]|GPU\#?)(?P<device>\d{1,3})
-    |(?i:pid)(?:[ ]?[:=][ ]?|[ ])'?(?P<pid>\d{1,8})
-    |(?i:on[ ](?:the[ ])?(?:host|node)|host(?:name)?[ ]{0,8}[:=])[ ]?['"]?(?P<host>[A-Za-z][\w-]{0,60}(?:\.[\w-]{1,60}){0,5})
-    |(?:PG[ ]ID|PG[ ]GUID|(?i:process[ ]group|group))(?:[ ]id)?[ :=]{1,2}(?P<group>\d{1,9}(?:\(\w{1,60}\))?)
-    |(?P<last>last[ ](?:enqueued|completed|started)[ ])(?:NCCL[ ])?work:[ ](?P<number>-?\d{1,15})
-    |(?:work[ ]sequence[ ]id:[ ]|SeqNum=|at[ ](?:NCCL[ ])?work:[ ]|collective[ ]\#)(?P<number>\d{1,15})
-    )(?![\w]|\.\d)"""
-)
+_NUMBER = later(r"""(?<![A-Za-z_])([A-Za-z][A-Za-z_]{1,14})(?: {0,8}[:=] ?| )['"#\[]?(-?\d{1,15}(?:\(\w{1,60}\))?)(?!\w|[.,]\d)""")
+_JOINED = later(r"(?<![\w:])(GPU|cuda:|rank|Rank)(\d{1,3})(?![\w.])")
+_HOST = later(r"""(?i)(?:\bon (?:the )?(?:host|node)|(?<![\w-])host(?:name)? {0,8}[:=]) ?['"]?([a-z][\w-]{0,60}(?:\.[\w-]{1,60}){0,5})""")
+_ROLES = {
+    **dict.fromkeys(("rank", "rankid", "rank_id", "global_rank", "globalrank", "mpi_rank", "world_rank"), "rank"),
+    **dict.fromkeys(("local_rank", "localrank"), "local rank"),
+    **dict.fromkeys(("gpu", "npu", "device", "gpuid", "gpu_id", "deviceid", "device_id", "cudadev", "cuda", "cuda:"), "device"),
+    "pid": "pid",
+    "guid": "group",
+    "group": "group",
+    "seqnum": "number",
+}
+"""Part by the word before a number."""
+_PHRASES = {
+    "id": ((" PG", "group", ""), ("work sequence", "number", "")),
+    "work": (("last enqueued", "number", "last enqueued"), ("last completed", "number", "last completed"), ("", "number", "")),
+}
+"""For a word that tells the part only behind others: these, the part, and the thing."""
 _NO_RANK = later(r"(?i)(?:\blora|\blow|\bmatrix|\btensor|\bfull|\bof)[ _-]$")
-_NO_HOST = frozenset({"the", "a", "this", "each", "every", "all", "name", "is", "memory", "with", "side", "to", "and", "or", "it"})
+_NO_HOST = frozenset("the a this each every all name is memory with side to and or it none null".split())
 SAMPLES = {
     "[ERROR] (PID:8812, Device:6, RankID:14) ERR00100 PTA call acl api failed": (
         "identity.pid=8812",
@@ -56,18 +64,27 @@ SAMPLES = {
 
 @extracts(
     "identity",
-    "rank rankid localrank global local gpu gpuid npu device deviceid cuda cudadev dev pid host hostname node pg group work seqnum collective",
+    "rank rankid localrank gpu gpuid npu device deviceid cuda cudadev pid host hostname node pg group work seqnum",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield what the text names itself, beside the prefix of its line."""
-    for match in _IDENTITY.finditer(text):
-        role = next(name for name in reversed(_ROLES) if match[name])
-        value = match[role]
-        if role == "rank" and _NO_RANK.search(text, max(0, match.start() - 12), match.start()):
-            continue
-        if role == "host" and value.lower() in _NO_HOST:
-            continue
-        yield Found(role.replace("_", " "), number_or_text(value), of=(match["last"] or "").strip(), said=match[0])
+    found = [(match.start(), fact) for match in _NUMBER.finditer(text) if (fact := _numbered(text, match))]
+    for match in _JOINED.finditer(text):
+        found.append((match.start(), Found(_ROLES[match[1].lower()], int(match[2]), said=match[0])))
+    for match in _HOST.finditer(text):
+        if match[1].lower() not in _NO_HOST:
+            found.append((match.start(), Found("host", match[1], said=match[0])))
+    yield from (fact for _, fact in sorted(found, key=lambda item: item[0]))
 
 
-_ROLES = ("local_rank", "rank", "device", "pid", "host", "group", "number")
+def _numbered(text: str, match: regex.Match[str]) -> Found | None:
+    word, before = match[1].lower(), text[max(0, match.start() - 16) : match.start()].rstrip()
+    role, of = _ROLES.get(word, ""), ""
+    if word in _PHRASES:
+        told = [(part, thing) for words, part, thing in _PHRASES[word] if f" {before}".endswith(words) and (words or "at" in before)]
+        role, of = told[0] if told else ("", "")
+    if word == "rank" and before.lower().endswith("local"):
+        role = "local rank"
+    if not role or role == "rank" and _NO_RANK.search(f"{before} ") or role not in ("group", "number") and not match[2].isdigit():
+        return None
+    return Found(role, number_or_text(match[2]), of=of, said=match[0])

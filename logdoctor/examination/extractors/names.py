@@ -19,36 +19,90 @@ _SORT = (
     r"|dataset|column|layer|resource|subcommand|nic|adapter|service|constraint|feature|license|reservation|qos|gres|program|executable))s?"
 )
 _WANTED = tuple(
-    later(rf"(?ix){pattern}")
-    for pattern in (
-        rf"\bmissing[ ]\d{{1,3}}[ ]required[ ](?:positional|keyword-only)[ ](?P<of>argument)s?:[ ]{_QUOTED}",
-        rf"\b(?:unexpected|invalid)[ ]keyword[ ](?P<of>argument):?[ ]{_QUOTED}",
-        rf"\bhas[ ]no[ ](?P<of>attribute|method|member|field)[ ]{_QUOTED}",
-        rf"\bundefined[ ](?P<of>symbol|reference)(?:[ ]to)?:?[ ]{_NAME}",
-        rf"\b(?:no[ ](?P<of>module|package)[ ]named|cannot[ ]import[ ]name)[ ]{_NAME}",
-        rf"\bname[ ]{_QUOTED}[ ]is[ ]not[ ](?:defined|found|known)\b",
-        rf"(?P<bare>(?<![\w./]){_WORD}):[ ](?P<of>command)[ ]not[ ]found\b",
-        rf"\bno[ ]such[ ]{_SORT}(?:[ ]found)?:[ ]{_NAME}",
-        rf"\b(?:unknown|unrecognized|unrecognised|invalid|illegal|unsupported|nonexistent|undefined|bad)[ ]{_SORT}(?:[ ](?:name|specified|requested|value))?"
-        rf"[ ]?[:=]?[ ]{_NAME}",
-        rf"\b(?:could[ ]?n[o']t|could[ ]not|can(?:not|'t)|unable[ ]to|failed[ ]to|did[ ]not|does[ ]not)[ ](?:find|locate|load|open|resolve|recogni[sz]e|dlopen)[ ]"
-        rf"(?:the[ ]|a[ ]|an[ ]|any[ ]|suitable[ ]|specified[ ]|requested[ ]|named[ ]){{0,3}}(?:\w{{1,20}}[ ])?{_SORT}(?:[ ](?:name|named|called|for|with[ ]name)){{0,3}}:?[ ]{_NAME}",
-        rf"\b{_SORT}[ ](?:named[ ]|called[ ])?{_QUOTED}[ ](?:was[ ]|is[ ]|were[ ]|could[ ]|does[ ]|has[ ]|did[ ])?(?:not|n't)[ ]"
-        rf"(?:be[ ])?(?:found|exist|available|known|supported|recogni[sz]ed|present|valid|loaded|defined|installed)\b",
-        rf"\b{_SORT}[ ](?P<bare>{_WORD})[ ](?:was[ ]|is[ ]|does[ ]|could[ ])?not[ ](?:be[ ])?(?:found|exist|available|recogni[sz]ed|installed)\b",
-        rf"\b{_SORT}[ ](?:not[ ]found|missing|not[ ]available|unavailable):[ ]{_NAME}",
-        rf"\bKeyError:[ ]{_QUOTED}",
-        rf"{_QUOTED}[ ](?:is[ ]not[ ](?:a[ ](?:valid|known|supported)|valid|known|in[ ](?:list|the))|not[ ]found|does[ ]not[ ]exist|is[ ]not[ ]available)",
-        rf"\b(?:ClassNotFoundException|NoClassDefFoundError):[ ](?P<bare>{_WORD})",
-        rf"\b(?:no|none[ ]of[ ]the)[ ]{_SORT}[ ](?:matching|match(?:es)?|found[ ](?:with[ ]name|for|named))[ ]{_NAME}",
-        rf"\bUnable[ ]to[ ]locate[ ](?:a[ ])?(?P<of>Java[ ]Runtime|package)[ ]{_NAME}",
+    (tuple(hints.split("|")), later(rf"(?ix){pattern}"))
+    for hints, pattern in (
+        (
+            "missing",
+            rf"\bmissing[ ]\d{{1,3}}[ ]required[ ](?:positional|keyword-only)[ ](?P<of>argument)s?:[ ]{_QUOTED}",
+        ),
+        (
+            "keyword argument",
+            rf"\b(?:unexpected|invalid)[ ]keyword[ ](?P<of>argument):?[ ]{_QUOTED}",
+        ),
+        (
+            "has no ",
+            rf"\bhas[ ]no[ ](?P<of>attribute|method|member|field)[ ]{_QUOTED}",
+        ),
+        (
+            "undefined ",
+            rf"\bundefined[ ](?P<of>symbol|reference)(?:[ ]to)?:?[ ]{_NAME}",
+        ),
+        (
+            "no module|no package|import name",
+            rf"\b(?:no[ ](?P<of>module|package)[ ]named|cannot[ ]import[ ]name)[ ]{_NAME}",
+        ),
+        (
+            "name ",
+            rf"\bname[ ]{_QUOTED}[ ]is[ ]not[ ](?:defined|found|known)\b",
+        ),
+        (
+            "command not found",
+            rf"(?P<bare>(?<![\w./]){_WORD}):[ ](?P<of>command)[ ]not[ ]found\b",
+        ),
+        (
+            "no such",
+            rf"\bno[ ]such[ ]{_SORT}(?:[ ]found)?:[ ]{_NAME}",
+        ),
+        (
+            "unknown|unrecogni|invalid|illegal|unsupported|nonexistent|undefined|bad",
+            rf"\b(?:unknown|unrecognized|unrecognised|invalid|illegal|unsupported|nonexistent|undefined|bad)[ ]{_SORT}(?:[ ](?:name|specified|requested|value))?"
+            rf"[ ]?[:=]?[ ]{_NAME}",
+        ),
+        (
+            "find|locate|load|open|resolve|recogni",
+            rf"\b(?:could[ ]?n[o']t|could[ ]not|can(?:not|'t)|unable[ ]to|failed[ ]to|did[ ]not|does[ ]not)[ ](?:find|locate|load|open|resolve|recogni[sz]e|dlopen)[ ]"
+            rf"(?:the[ ]|a[ ]|an[ ]|any[ ]|suitable[ ]|specified[ ]|requested[ ]|named[ ]){{0,3}}(?:\w{{1,20}}[ ])?{_SORT}(?:[ ](?:name|named|called|for|with[ ]name)){{0,3}}:?[ ]{_NAME}",
+        ),
+        (
+            "not |n't",
+            rf"\b{_SORT}[ ](?:named[ ]|called[ ])?{_QUOTED}[ ](?:was[ ]|is[ ]|were[ ]|could[ ]|does[ ]|has[ ]|did[ ])?(?:not|n't)[ ]"
+            rf"(?:be[ ])?(?:found|exist|available|known|supported|recogni[sz]ed|present|valid|loaded|defined|installed)\b",
+        ),
+        (
+            "not ",
+            rf"\b{_SORT}[ ](?P<bare>{_WORD})[ ](?:was[ ]|is[ ]|does[ ]|could[ ])?not[ ](?:be[ ])?(?:found|exist|available|recogni[sz]ed|installed)\b",
+        ),
+        (
+            "not found:|missing:|available:",
+            rf"\b{_SORT}[ ](?:not[ ]found|missing|not[ ]available|unavailable):[ ]{_NAME}",
+        ),
+        (
+            "keyerror",
+            rf"\bKeyError:[ ]{_QUOTED}",
+        ),
+        (
+            "not ",
+            rf"{_QUOTED}[ ](?:is[ ]not[ ](?:a[ ](?:valid|known|supported)|valid|known|in[ ](?:list|the))|not[ ]found|does[ ]not[ ]exist|is[ ]not[ ]available)",
+        ),
+        (
+            "classnotfound|noclassdef",
+            rf"\b(?:ClassNotFoundException|NoClassDefFoundError):[ ](?P<bare>{_WORD})",
+        ),
+        (
+            "match|found",
+            rf"\b(?:no|none[ ]of[ ]the)[ ]{_SORT}[ ](?:matching|match(?:es)?|found[ ](?:with[ ]name|for|named))[ ]{_NAME}",
+        ),
+        (
+            "unable to locate",
+            rf"\bUnable[ ]to[ ]locate[ ](?:a[ ])?(?P<of>Java[ ]Runtime|package)[ ]{_NAME}",
+        ),
     )
 )
 _NEAREST = later(rf"(?i)\b(?:did|do) you mean:? ?(?:to (?:use|set|call) )?{_Q}?(?P<name>{_WORD}){_END}?")
 _EXISTING = later(
     r"""(?ix)\b(?:(?:available|existing|valid|supported|known|possible|allowed|registered|detected|visible)\b[^:\n]{0,40}?(?:[ ]are:?|[ ]is:?|:)
     |(?:choose|chosen|select|one|pick)[ ](?:from|of|one[ ]of):?|(?:must|should)[ ]be[ ](?:one[ ]of|in):?)[ ]?
-    (?P<names>[(\[{]?['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?(?:(?:,[ ]?|[ ]or[ ]|[ ]and[ ]|,[ ]or[ ]|,[ ]and[ ]|[ ]?\|[ ]?)['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?){1,40})"""
+    (?P<names>[(\[{]?['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?(?:(?:,[ ]?|[ ]or[ ]|[ ]and[ ]|,[ ]or[ ]|,[ ]and[ ]|[ ]?\|[ ]?)['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?){1,40})(?![\w ]*:)"""
 )
 _PART = later(r"[A-Za-z_$][\w.$/*-]*[\w$*]|[A-Za-z_$]")
 _JOINT = frozenset({"and", "or"})
@@ -113,8 +167,9 @@ SAMPLES = {
 )
 def extract_wanted(text: str) -> Iterator[Found]:
     """Yield the name of what was not found, not known or not given."""
-    for pattern in _WANTED:
-        found = pattern.search(text)
+    low = text.lower()
+    for hints, pattern in _WANTED:
+        found = pattern.search(text) if any(hint in low for hint in hints) else None
         if found:
             groups = found.groupdict()
             name = groups.get("quoted") or groups.get("bare") or ""

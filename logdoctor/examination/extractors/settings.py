@@ -24,6 +24,7 @@ _FLAG = later(
 _ARGUMENT = later(
     r"""(?x)[(,]\s?(?P<name>[a-z_]\w{1,60})=(?P<value>"[^"\n]{0,120}"|'[^'\n]{0,120}'|-?\d[\w.]{0,30}|True|False|None)(?=\s?(?:,|\)|$))"""
 )
+_UPPER = later(r"[A-Z0-9]_[A-Z]")
 _CALL = later(r"\w\(")
 SAMPLES = {
     "NCCL INFO NCCL_BUFFSIZE set by environment to 1073741824.": ("setting.set=1073741824 (NCCL_BUFFSIZE)",),
@@ -58,13 +59,13 @@ SAMPLES = {
 @extracts("setting")
 def extract(text: str) -> Iterator[Found]:
     """Yield settings with their value."""
-    if "_" in text and ("=" in text or ": " in text or " set " in text or " is " in text):
+    if "_" in text and _UPPER.search(text):
         for match in _SET.finditer(text):
             yield _found("set", match[0], match["name"], match["value"])
     if "--" in text:
         for match in _FLAG.finditer(text):
             yield _found("flag", match[0], match["name"], match["value"])
-    if "=" in text and _CALL.search(text):
+    if "=" in text and "(" in text and _CALL.search(text):
         for match in _ARGUMENT.finditer(text):
             yield _found("argument", match[0].lstrip("(, "), match["name"], match["value"])
 
