@@ -16,17 +16,40 @@ _THINGS = (
     r"|arguments|experts|layers|heads|stages|clients?|servers?|agents?|machines|instances|licenses)\b"
 )
 _GOT = r"(?:got|received|read|found|was given|given|actual(?:ly)?|returned|saw|have|has)"
-_PAIRS = later(
-    rf"""(?ix)
-    \bexpect(?:ed|s|ing)?\b {_GAP} (?P<expected>{_N}) [^\d\n]{{0,40}}? \b{_GOT}\b {_GAP} (?P<got>{_N})
-    |\b{_GOT}\b {_GAP} (?P<got>{_N}) [^\d\n]{{0,40}}? \b(?:expect(?:ed|s|ing)?|instead\ of|should\ be)\b {_GAP} (?P<expected>{_N})
-    |\b(?:needs?|needed|requires?|required|wants?|requested|asked\ for)\b {_GAP} (?P<wanted>{_N}) [^\d\n]{{0,40}}?
-      \b(?:{_GOT}|only|but|available|exist(?:s|ing)?)\b {_GAP} (?P<free>{_N})
-    |\b(?:only\ allocated|allocated\ only|only\ got|found\ only|only\ found|only)\b {_GAP} (?P<free>{_N}) [^\d\n]{{0,40}}?
-      \b(?:asked\ for|requested|needed|needs?|required|requires?|wanted)\b {_GAP} (?P<wanted>{_N})
-    |\bmaximum\b [^\d\n]{{0,40}}? \b(?:is|of)\b [ ] (?P<limit>{_N}) [^\d\n]{{0,60}}? \b(?:requested|asked\ for|got|needs?|has)\b {_GAP} (?P<wanted>{_N})
-    |\bindex\ (?P<got>{_N})\ (?:is\ )?out\ of\ (?:bounds|range)\b [^\n]{{0,60}}? \b(?:size|length|count)\ (?P<limit>{_N})
-    """
+_SHORT = r"[^\d\n]{0,40}?"
+_PAIRS = tuple(
+    (tuple(hints.split("|")), later(rf"(?ix){pattern}"))
+    for hints, pattern in (
+        (
+            "expect",
+            rf"\bexpect(?:ed|s|ing)?\b {_GAP} (?P<expected>{_N}) {_SHORT} \b{_GOT}\b {_GAP} (?P<got>{_N})",
+        ),
+        (
+            "expect|instead|should be",
+            rf"\b{_GOT}\b {_GAP} (?P<got>{_N}) {_SHORT} \b(?:expect(?:ed|s|ing)?|instead\ of|should\ be)\b"
+            rf" {_GAP} (?P<expected>{_N})",
+        ),
+        (
+            "need|require|want|request|asked for",
+            rf"\b(?:needs?|needed|requires?|required|wants?|requested|asked\ for)\b {_GAP} (?P<wanted>{_N}) {_SHORT}"
+            rf" \b(?:{_GOT}|only|but|available|exist(?:s|ing)?)\b {_GAP} (?P<free>{_N})",
+        ),
+        (
+            "only",
+            rf"\bonly\b {_GAP} (?P<free>{_N}) {_SHORT}"
+            rf" \b(?:asked\ for|requested|needed|needs?|required|requires?|wanted)\b {_GAP} (?P<wanted>{_N})",
+        ),
+        (
+            "maximum",
+            rf"\bmaximum\b {_SHORT} \b(?:is|of)\b [ ] (?P<limit>{_N}) [^\d\n]{{0,60}}?"
+            rf" \b(?:requested|asked\ for|got|needs?|has)\b {_GAP} (?P<wanted>{_N})",
+        ),
+        (
+            "index ",
+            rf"\bindex\ (?P<got>{_N})\ (?:is\ )?out\ of\ (?:bounds|range)\b [^\n]{{0,60}}?"
+            rf" \b(?:size|length|count)\ (?P<limit>{_N})",
+        ),
+    )
 )
 _DIGIT = later(rf"{_N}|\d/\d")
 _THING = later(rf" ({_THINGS})")
@@ -40,7 +63,8 @@ _ALONE = later(
     |\bexpect(?:ed|s|ing)\ (?:at\ least\ |exactly\ )?(?P<expected>{_N})\ (?P<thing>{_THINGS})
     """
 )
-_NAMED = later(r"([A-Za-z_](?:[\w.-]|[ ](?! )){1,48}?)(?: of size| is)? ?\((\d{1,15})\)(?! *;)")
+_NUMBERED = later(r"(?: of size| is)? ?\((\d{1,15})\)")
+_NAME_BEFORE = later(r"(?<!\w)[A-Za-z_][\w.-]*(?: [A-Za-z_][\w.-]*)*$")
 _COMPARED = later(
     r"(?i)\b(?:must|cannot|not (?:divisible|match|equal|the same)|larger|greater|bigger|less|smaller|more|exceeds?|does not|do not|mismatch)\b"
 )
@@ -113,7 +137,9 @@ def extract(text: str) -> Iterator[Found]:
     """Yield counts that belong together, else each with its thing."""
     if not _DIGIT.search(text):
         return
-    found = None if "version" in text else _PAIRS.search(text)
+    low = text.lower()
+    asked = () if "version" in low else (p for hints, p in _PAIRS if any(hint in low for hint in hints))
+    found = next((match for pattern in asked if (match := pattern.search(text))), None)
     if found:
         roles = [(role, count) for role, count in found.groupdict().items() if count]
         for role, count in sorted(roles, key=lambda group: found.span(group[0])):
@@ -132,14 +158,14 @@ def extract(text: str) -> Iterator[Found]:
 @extracts("count", "must cannot not larger greater bigger less smaller more exceed exceeds mismatch batch")
 def extract_compared(text: str) -> Iterator[Found]:
     """Yield numbers in brackets behind their names, where a word compares them; and ``3 != 4``."""
-    compared = _COMPARED.search(text)
-    named = [*_NAMED.finditer(text)] if compared else []
-    if len(named) > 1:
-        limits = [_role_in(match[1]) for match in named]
-        for match, role in zip(named, limits, strict=True):
-            name = _LEADING_WORDS.sub("", match[1])
-            yield Found(role or ("wanted" if any(limits) else ""), int(match[2]), of=name, said=match[0].strip())
-    for match in _UNEQUAL.finditer(text) if compared else ():
+    numbers = [*_NUMBERED.finditer(text)] if "(" in text else []
+    if len(numbers) > 1 and _COMPARED.search(text):
+        named = [(name[0], n) for n in numbers if (name := _NAME_BEFORE.search(text, max(0, n.start() - 50), n.start()))]
+        roles = [_role_in(name) for name, _ in named]
+        for (name, number), role in zip(named, roles, strict=True):
+            of = _LEADING_WORDS.sub("", name)
+            yield Found(role or ("wanted" if any(roles) else ""), int(number[1]), of=of, said=name + number[0])
+    for match in _UNEQUAL.finditer(text) if "!=" in text or " vs" in text or "≠" in text else ():
         yield Found("", match[0], said=match[0])
 
 
