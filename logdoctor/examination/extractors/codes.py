@@ -13,7 +13,8 @@ _CODES = {
     "cuda": later(
         r"""(?x)\b(?i:cuda(?:[ ](?:driver|runtime|API))?[ ](?:error|failure|code)(?:[ ](?:code|number))?[ ]?[:=]?[ ]?\(?)(?P<code>\d{1,3})(?![\w.])
         |\b(?P<code>CUDA_ERROR_\w{3,50}|cudaError[A-Z]\w{2,50})\b
-        |\bcu(?:da)?[A-Z]\w{2,40}(?:\([^()\n]{0,80}\))?[ ](?:failed[ ]with[ ](?:error[ ])?|returned[ ](?:error[ ])?)(?P<code>\d{1,3})(?![\w.])"""
+        |\bcu(?:da)?[A-Z]\w{2,40}(?:\([^()\n]{0,80}\))?[ ](?:failed[ ]with[ ](?:error[ ])?
+        |returned[ ](?:error[ ])?)(?P<code>\d{1,3})(?![\w.])"""
     ),
     "errno": later(
         r"""(?x)\berrno(?:[ ]?[:=][ ]?|[ ])(?P<code>-?\d{1,3})(?![\w.])|\[Errno[ ](?P<code>\d{1,3})\]|\bcode:[ ](?P<code>-\d{1,3}),[ ]name:
@@ -21,14 +22,27 @@ _CODES = {
     ),
     "xid": later(r"(?<!S)\bXid(?: ?\(PCI:[^)\n]{1,40}\))?:? (?P<code>\d{1,3})\b"),
     "sxid": later(r"\bSXid(?: ?\(PCI:[^)\n]{1,40}\))?:? (?P<code>\d{4,6})\b"),
-    "nccl-result": later(r"\b(?P<code>nccl(?:UnhandledCudaError|SystemError|InternalError|Invalid\w{4,20}|RemoteError|Timeout))\b"),
-    "ib-status": later(r"\bstatus=(?:IBV_WC_\w{3,40}\()?(?P<code>\d{1,2})\b(?=\)? opcode)|\bGot completion with error (?P<code>\d{1,2})\b"),
-    "ib-vendor": later(r"\bvendor[ _]err(?:or)?[ =](?P<code>\d{1,3}|0x[0-9a-fA-F]{1,2})\b|\bvend (?P<code>0x[0-9a-fA-F]{1,2})\b"),
+    "nccl-result": later(
+        r"\b(?P<code>nccl(?:UnhandledCudaError|SystemError|InternalError|Invalid\w{4,20}|RemoteError|Timeout))\b"
+    ),
+    "ib-status": later(
+        r"\bstatus=(?:IBV_WC_\w{3,40}\()?(?P<code>\d{1,2})\b(?=\)? opcode)|\bGot completion with error "
+        r"(?P<code>\d{1,2})\b"
+    ),
+    "ib-vendor": later(
+        r"\bvendor[ _]err(?:or)?[ =](?P<code>\d{1,3}|0x[0-9a-fA-F]{1,2})\b|\bvend (?P<code>0x[0-9a-fA-F]{1,2})\b"
+    ),
     "libfabric": later(r"\b(?P<code>FI_E[A-Z]{2,20})\b"),
     "efa": later(r"\bprov_errno:? ?(?P<code>\d{1,5})\b"),
-    "cann": later(r"\b(?P<code>E[EIJL]\d{4})\b|\b(?i:error|code|ret|retcode|result)\w{0,8}[ :=]{1,3}(?P<code>[15]07\d{3}|2070\d\d)\b"),
+    "cann": later(
+        r"\b(?P<code>E[EIJL]\d{4})\b|\b(?i:error|code|ret|retcode|result)\w{0,8}[ :=]{1,3}(?P<code>[15]07\d{3}"
+        r"|2070\d\d)\b"
+    ),
     "slurm-reason": later(r"\bReason=(?P<code>[A-Z]\w{3,50})\b"),
-    "kubernetes": later(r"\b(?P<code>OOMKilled|CrashLoopBackOff|ImagePullBackOff|ErrImagePull|InvalidImageName|CreateContainerConfigError)\b"),
+    "kubernetes": later(
+        r"\b(?P<code>OOMKilled|CrashLoopBackOff|ImagePullBackOff|ErrImagePull|InvalidImageName"
+        r"|CreateContainerConfigError)\b"
+    ),
 }
 """The catalogue of each sort of code, and how programs print it."""
 _HINTS = {
@@ -74,8 +88,10 @@ SAMPLES = {
 
 @extracts(
     "code",
-    "cuda errno xid sxid ncclsystemerror ncclunhandledcudaerror ncclinternalerror ncclinvalidargument ncclinvalidusage ncclremoteerror"
-    " nccltimeout status vendor vend fi prov el ei ee ej acl reason oomkilled crashloopbackoff imagepullbackoff errimagepull error failed"
+    "cuda errno xid sxid ncclsystemerror ncclunhandledcudaerror ncclinternalerror ncclinvalidargument "
+    "ncclinvalidusage ncclremoteerror"
+    " nccltimeout status vendor vend fi prov el ei ee ej acl reason oomkilled crashloopbackoff imagepullbackoff "
+    "errimagepull error failed"
     " invalidimagename createcontainerconfigerror cuinit code ret retcode result",
 )
 def extract(text: str) -> Iterator[Found]:

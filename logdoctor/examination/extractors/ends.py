@@ -10,8 +10,10 @@ from logdoctor.pack.regexes import later
 _SIGNALS = r"SIG(?:KILL|TERM|SEGV|ABRT|BUS|FPE|INT|HUP|ILL|USR1|USR2|XCPU|PIPE|QUIT|TRAP|SYS|STOP|ALRM)"
 _END = later(
     rf"""(?x)
-    (?i:\bexit(?:ed)?[ _-]?(?:with[ ])?(?:non-?zero[ ])?(?:code|status|value)[ ]{{0,8}}[:=]?[ ]{{0,2}}\(?|\bexited[ ]with[ ](?:exit[ ])?(?:code|status)[: ]{{1,2}}
-      |\breturned[ ](?:a[ ])?non-zero[ ]exit[ ]status[ ]|\b(?:terminated|died|finished|exited)[ ]with[ ](?:exit[ ])?(?:code|status)[ ]|\breturn(?:ed)?[ ]code[ ]?[:=]?[ ]
+    (?i:\bexit(?:ed)?[ _-]?(?:with[ ])?(?:non-?zero[ ])?(?:code|status|value)[ ]{{0,8}}[:=]?[ ]{{0,2}}\(?
+      |\bexited[ ]with[ ](?:exit[ ])?(?:code|status)[: ]{{1,2}}
+      |\breturned[ ](?:a[ ])?non-zero[ ]exit[ ]status[ ]|\b(?:terminated|died|finished
+      |exited)[ ]with[ ](?:exit[ ])?(?:code|status)[ ]|\breturn(?:ed)?[ ]code[ ]?[:=]?[ ]
       |\bcode=exited,[ ]status=|\bcalling[ ]exit\(|\bexit\()(?P<exit>-?\d{{1,6}})(?!\w|\.\d)
     |(?i:\bsignal[ ]?(?:code)?[: =]{{1,2}}(?:number[ ])?)(?P<signal>\d{{1,2}})(?!\w|\.\d)
     |(?<![A-Za-z_])(?P<name>{_SIGNALS})(?![A-Za-z_])
@@ -19,7 +21,8 @@ _END = later(
     """
 )
 _BY = later(
-    r"(?i)(?:^|[\s\[(])(?P<by>srun|slurmstepd|sbatch|slurmctld|torchrun|mpirun|mpiexec|orterun|prterun|prted|orted|systemd|kernel|kubelet|raylet"
+    r"(?i)(?:^|[\s\[(])(?P<by>srun|slurmstepd|sbatch|slurmctld|torchrun|mpirun|mpiexec|orterun|prterun|prted|orted"
+    r"|systemd|kernel|kubelet|raylet"
     r"|torch[\w./]{0,80}elastic|hydra\w{0,20}|deepspeed|horovodrun|accelerate|bash|sh|jsrun)\b"
 )
 SAMPLES = {
@@ -41,7 +44,11 @@ SAMPLES = {
 }
 
 
-@extracts("end", "exit exited exitcode signal signaled killed terminated died returned return status sigkill sigterm sigsegv sigabrt sigbus sigfpe sigint sighup sigill sigusr sigxcpu sigpipe sigquit sigtrap sigsys")
+@extracts(
+    "end",
+    "exit exited exitcode signal signaled killed terminated died returned return status sigkill sigterm sigsegv "
+    "sigabrt sigbus sigfpe sigint sighup sigill sigusr sigxcpu sigpipe sigquit sigtrap sigsys",
+)
 def extract(text: str) -> Iterator[Found]:
     """Yield the exit code and the signal; the name of a signal only if its number is not told."""
     by = _BY.search(text)

@@ -10,13 +10,19 @@ from logdoctor.examination.extractors import Found, extracts
 from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
 
-_NUMBER = later(r"""(?<![A-Za-z_])([A-Za-z][A-Za-z_]{1,14})(?: {0,8}[:=] ?| )['"#\[]?(-?\d{1,15}(?:\(\w{1,60}\))?)(?!\w|[.,]\d)""")
+_NUMBER = later(
+    r"""(?<![A-Za-z_])([A-Za-z][A-Za-z_]{1,14})(?: {0,8}[:=] ?| )['"#\[]?(-?\d{1,15}(?:\(\w{1,60}\))?)(?!\w|[.,]\d)"""
+)
 _JOINED = later(r"(?<![\w:])(GPU|cuda:|rank|Rank)(\d{1,3})(?![\w.])")
-_HOST = later(r"""(?i)(?:\bon (?:the )?(?:host|node)|(?<![\w-])host(?:name)? {0,8}[:=]) ?['"]?([a-z][\w-]{0,60}(?:\.[\w-]{1,60}){0,5})""")
+_HOST = later(
+    r"""(?i)(?:\bon (?:the )?(?:host|node)|(?<![\w-])host(?:name)? {0,8}[:=]) ?['"]?([a-z][\w-]{0,60}(?:\.[\w-]{1,60}){0,5})"""
+)
 _ROLES = {
     **dict.fromkeys(("rank", "rankid", "rank_id", "global_rank", "globalrank", "mpi_rank", "world_rank"), "rank"),
     **dict.fromkeys(("local_rank", "localrank"), "local rank"),
-    **dict.fromkeys(("gpu", "npu", "device", "gpuid", "gpu_id", "deviceid", "device_id", "cudadev", "cuda", "cuda:"), "device"),
+    **dict.fromkeys(
+        ("gpu", "npu", "device", "gpuid", "gpu_id", "deviceid", "device_id", "cudadev", "cuda", "cuda:"), "device"
+    ),
     "pid": "pid",
     "guid": "group",
     "group": "group",
@@ -25,7 +31,11 @@ _ROLES = {
 """Part by the word before a number."""
 _PHRASES = {
     "id": ((" PG", "group", ""), ("work sequence", "number", "")),
-    "work": (("last enqueued", "number", "last enqueued"), ("last completed", "number", "last completed"), ("", "number", "")),
+    "work": (
+        ("last enqueued", "number", "last enqueued"),
+        ("last completed", "number", "last completed"),
+        ("", "number", ""),
+    ),
 }
 """For a word that tells the part only behind others: these, the part, and the thing."""
 _NO_RANK = later(r"(?i)(?:\blora|\blow|\bmatrix|\btensor|\bfull|\bof)[ _-]$")
@@ -36,7 +46,8 @@ SAMPLES = {
         "identity.device=6",
         "identity.rank=14",
     ),
-    "[PG ID 1 PG GUID 1 Rank 3]  failure detected by watchdog at work sequence id: 2210 PG status: last enqueued work: 2212, "
+    "[PG ID 1 PG GUID 1 Rank 3]  failure detected by watchdog at work sequence id: 2210 PG status: last enqueued "
+    "work: 2212, "
     "last completed work: 2209": (
         "identity.group=1",
         "identity.rank=3",
@@ -81,10 +92,18 @@ def _numbered(text: str, match: regex.Match[str]) -> Found | None:
     word, before = match[1].lower(), text[max(0, match.start() - 16) : match.start()].rstrip()
     role, of = _ROLES.get(word, ""), ""
     if word in _PHRASES:
-        told = [(part, thing) for words, part, thing in _PHRASES[word] if f" {before}".endswith(words) and (words or "at" in before)]
+        told = [
+            (part, thing)
+            for words, part, thing in _PHRASES[word]
+            if f" {before}".endswith(words) and (words or "at" in before)
+        ]
         role, of = told[0] if told else ("", "")
     if word == "rank" and before.lower().endswith("local"):
         role = "local rank"
-    if not role or role == "rank" and _NO_RANK.search(f"{before} ") or role not in ("group", "number") and not match[2].isdigit():
+    if (
+        not role
+        or (role == "rank" and _NO_RANK.search(f"{before} "))
+        or (role not in ("group", "number") and not match[2].isdigit())
+    ):
         return None
     return Found(role, number_or_text(match[2]), of=of, said=match[0])

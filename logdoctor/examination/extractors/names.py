@@ -14,9 +14,12 @@ _NAME = rf"(?:{_Q}(?P<quoted>[^'\"`\n]{{1,120}}){_END}|(?P<bare>{_WORD}))"
 _QUOTED = rf"{_Q}(?P<quoted>[^'\"`\n]{{1,120}}){_END}"
 _SORT = (
     r"(?P<of>(?:network[ ]|fabric[ ]|output[ ]|IB[ ]|HCA[ ]|keyword[ ]|command[ ]|shared[ ]|python[ ]|data[ ])?"
-    r"(?:interface|device|plugin|module|symbol|option|command|argument|attribute|key|parameter|provider|component|transport|package|library"
-    r"|backend|model|partition|account|queue|host|node|file|function|field|flag|variable|port|class|operator|kernel|type|choice|image|user"
-    r"|dataset|column|layer|resource|subcommand|nic|adapter|service|constraint|feature|license|reservation|qos|gres|program|executable))s?"
+    r"(?:interface|device|plugin|module|symbol|option|command|argument|attribute|key|parameter|provider|component"
+    r"|transport|package|library"
+    r"|backend|model|partition|account|queue|host|node|file|function|field|flag|variable|port|class|operator"
+    r"|kernel|type|choice|image|user"
+    r"|dataset|column|layer|resource|subcommand|nic|adapter|service|constraint|feature|license|reservation|qos"
+    r"|gres|program|executable))s?"
 )
 _WANTED = tuple(
     (tuple(hints.split("|")), later(rf"(?ix){pattern}"))
@@ -55,22 +58,36 @@ _WANTED = tuple(
         ),
         (
             "unknown|unrecogni|invalid|illegal|unsupported|nonexistent|undefined|bad",
-            rf"\b(?:unknown|unrecognized|unrecognised|invalid|illegal|unsupported|nonexistent|undefined|bad)[ ]{_SORT}(?:[ ](?:name|specified|requested|value))?"
-            rf"[ ]?[:=]?[ ]{_NAME}",
+            (
+                rf"\b(?:unknown|unrecognized|unrecognised|invalid|illegal|unsupported|nonexistent|undefined"
+                rf"|bad)[ ]{_SORT}(?:[ ](?:name|specified|requested|value))?"
+                rf"[ ]?[:=]?[ ]{_NAME}"
+            ),
         ),
         (
             "find|locate|load|open|resolve|recogni",
-            rf"\b(?:could[ ]?n[o']t|could[ ]not|can(?:not|'t)|unable[ ]to|failed[ ]to|did[ ]not|does[ ]not)[ ](?:find|locate|load|open|resolve|recogni[sz]e|dlopen)[ ]"
-            rf"(?:the[ ]|a[ ]|an[ ]|any[ ]|suitable[ ]|specified[ ]|requested[ ]|named[ ]){{0,3}}(?:\w{{1,20}}[ ])?{_SORT}(?:[ ](?:name|named|called|for|with[ ]name)){{0,3}}:?[ ]{_NAME}",
+            (
+                rf"\b(?:could[ ]?n[o']t|could[ ]not|can(?:not|'t)|unable[ ]to|failed[ ]to|did[ ]not|does[ ]not)[ ]"
+                rf"(?:find|locate|load|open|resolve|recogni[sz]e|dlopen)[ ]"
+                rf"(?:the[ ]|a[ ]|an[ ]|any[ ]|suitable[ ]|specified[ ]|requested[ ]|named[ ]"
+                rf"){{0,3}}(?:\w{{1,20}}[ ])?{_SORT}(?:[ ](?:name|named|called|for|with[ ]name)){{0,3}}:?[ ]{_NAME}"
+            ),
         ),
         (
             "not |n't",
-            rf"\b{_SORT}[ ](?:named[ ]|called[ ])?{_QUOTED}[ ](?:was[ ]|is[ ]|were[ ]|could[ ]|does[ ]|has[ ]|did[ ])?(?:not|n't)[ ]"
-            rf"(?:be[ ])?(?:found|exist|available|known|supported|recogni[sz]ed|present|valid|loaded|defined|installed)\b",
+            (
+                rf"\b{_SORT}[ ](?:named[ ]|called[ ])?{_QUOTED}[ ](?:was[ ]|is[ ]|were[ ]|could[ ]|does[ ]|has[ ]"
+                rf"|did[ ])?(?:not|n't)[ ]"
+                rf"(?:be[ ])?(?:found|exist|available|known|supported|recogni[sz]ed|present|valid|loaded|defined"
+                rf"|installed)\b"
+            ),
         ),
         (
             "not ",
-            rf"\b{_SORT}[ ](?P<bare>{_WORD})[ ](?:was[ ]|is[ ]|does[ ]|could[ ])?not[ ](?:be[ ])?(?:found|exist|available|recogni[sz]ed|installed)\b",
+            (
+                rf"\b{_SORT}[ ](?P<bare>{_WORD})[ ](?:was[ ]|is[ ]|does[ ]|could[ ])?not[ ](?:be[ ])?(?:found"
+                rf"|exist|available|recogni[sz]ed|installed)\b"
+            ),
         ),
         (
             "not found:|missing:|available:",
@@ -82,7 +99,10 @@ _WANTED = tuple(
         ),
         (
             "not ",
-            rf"{_QUOTED}[ ](?:is[ ]not[ ](?:a[ ](?:valid|known|supported)|valid|known|in[ ](?:list|the))|not[ ]found|does[ ]not[ ]exist|is[ ]not[ ]available)",
+            (
+                rf"{_QUOTED}[ ](?:is[ ]not[ ](?:a[ ](?:valid|known|supported)|valid|known|in[ ](?:list|the))"
+                rf"|not[ ]found|does[ ]not[ ]exist|is[ ]not[ ]available)"
+            ),
         ),
         (
             "classnotfound|noclassdef",
@@ -90,7 +110,10 @@ _WANTED = tuple(
         ),
         (
             "match|found",
-            rf"\b(?:no|none[ ]of[ ]the)[ ]{_SORT}[ ](?:matching|match(?:es)?|found[ ](?:with[ ]name|for|named))[ ]{_NAME}",
+            (
+                rf"\b(?:no|none[ ]of[ ]the)[ ]{_SORT}[ ](?:matching|match(?:es)?|found[ ](?:with[ ]name|for"
+                rf"|named))[ ]{_NAME}"
+            ),
         ),
         (
             "unable to locate",
@@ -102,7 +125,8 @@ _NEAREST = later(rf"(?i)\b(?:did|do) you mean:? ?(?:to (?:use|set|call) )?{_Q}?(
 _EXISTING = later(
     r"""(?ix)\b(?:(?:available|existing|valid|supported|known|possible|allowed|registered|detected|visible)\b[^:\n]{0,40}?(?:[ ]are:?|[ ]is:?|:)
     |(?:choose|chosen|select|one|pick)[ ](?:from|of|one[ ]of):?|(?:must|should)[ ]be[ ](?:one[ ]of|in):?)[ ]?
-    (?P<names>[(\[{]?['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?(?:(?:,[ ]?|[ ]or[ ]|[ ]and[ ]|,[ ]or[ ]|,[ ]and[ ]|[ ]?\|[ ]?)['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?){1,40})(?![\w ]*:)"""
+    (?P<names>[(\[{]?['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?(?:(?:,[ ]?|[ ]or[ ]|[ ]and[ ]|,[ ]or[ ]|,[ ]and[ ]
+      |[ ]?\|[ ]?)['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?){1,40})(?![\w ]*:)"""
 )
 _PART = later(r"[A-Za-z_$][\w.$/*-]*[\w$*]|[A-Za-z_$]")
 _JOINT = frozenset({"and", "or"})
@@ -111,11 +135,13 @@ _CALL = later(
     \bcall[ ]to[ ](?P<name>[a-z_]\w{1,60})(?:\(\))?[ ](?:failed|returned|timed)
     |\b(?:library|system|API|runtime|driver)[ ]call[ ]\(?(?P<name>[a-z]\w*_\w{1,60}|(?<=\()\w{2,60})\)?
     |\b(?P<name>[a-z_]\w{1,60})\([^()\n]{0,160}\)[ ]?(?::[ ])?(?:failed|returned[ ](?:error|-\d))
-    |\b(?P<name>(?:fi|ibv|cu|cuda|nccl|ucp|ucs|uct|rdma|gdr|nvml|hip|rccl|MPI|PMIx?|shm|mem|rt|acl|hccl)_?\w{2,60})(?:[ ]execute)?[ ](?:failed|returned[ ]error)
+    |\b(?P<name>(?:fi|ibv|cu|cuda|nccl|ucp|ucs|uct|rdma|gdr|nvml|hip|rccl|MPI|PMIx?|shm|mem|rt|acl
+    |hccl)_?\w{2,60})(?:[ ]execute)?[ ](?:failed|returned[ ]error)
     """
 )
 _NO_NAMES = frozenset(
-    "the a an to of in on at for and or is was not file that this which it with by from as any all your argument arguments"
+    "the a an to of in on at for and or is was not file that this which it with by from as any all your argument "
+    "arguments"
     " specified given found error or name value".split()
 )
 """Words that may stand behind such a phrase and are no name."""
@@ -123,7 +149,9 @@ SAMPLES = {
     "TypeError: encode() missing 1 required positional argument: 'layout'": ("name.wanted=layout (argument)",),
     "TypeError: save() got an unexpected keyword argument 'fmt'": ("name.wanted=fmt (argument)",),
     "AttributeError: module 'torch.x' has no attribute 'shard'": ("name.wanted=shard (attribute)",),
-    "ImportError: /opt/t.so: undefined symbol: ncclCommWindowRegister": ("name.wanted=ncclCommWindowRegister (symbol)",),
+    "ImportError: /opt/t.so: undefined symbol: ncclCommWindowRegister": (
+        "name.wanted=ncclCommWindowRegister (symbol)",
+    ),
     "ModuleNotFoundError: No module named 'apex.norm'": ("name.wanted=apex.norm (module)",),
     "ImportError: cannot import name 'Shard' from 'ckpt.io'": ("name.wanted=Shard",),
     "NameError: name 'rnak' is not defined. Did you mean: 'rank'?": ("name.wanted=rnak", "name.nearest=rank"),
@@ -141,13 +169,18 @@ SAMPLES = {
         "name.wanted=ncll (backend)",
         "name.existing=gloo,nccl,mpi",
     ),
-    "Unknown interface: bond1; available interfaces: ens3, ib1": ("name.wanted=bond1 (interface)", "name.existing=ens3,ib1"),
+    "Unknown interface: bond1; available interfaces: ens3, ib1": (
+        "name.wanted=bond1 (interface)",
+        "name.existing=ens3,ib1",
+    ),
     "error: argument --dtype: invalid choice: 'fp61' (choose from 'fp16', 'bf16')": (
         "name.wanted=fp61 (choice)",
         "name.existing=fp16,bf16",
     ),
     "Open MPI failed an OFI Libfabric library call (fi_domain).  This is highly": ("name.component=fi_domain",),
-    "NCCL WARN Call to ibv_reg_dmabuf_mr failed with error Cannot allocate memory": ("name.component=ibv_reg_dmabuf_mr",),
+    "NCCL WARN Call to ibv_reg_dmabuf_mr failed with error Cannot allocate memory": (
+        "name.component=ibv_reg_dmabuf_mr",
+    ),
     "UCX  ERROR open(file_name=/proc/702/fd/33 flags=0x0) failed: No such file or directory": ("name.component=open",),
     "rtMalloc execute failed, reason=[driver error:out of memory]": ("name.component=rtMalloc",),
     "Error: ucp_ep_create(proc=1) failed: Shared memory error": ("name.component=ucp_ep_create",),
@@ -162,7 +195,8 @@ SAMPLES = {
 
 @extracts(
     "name",
-    "missing unexpected invalid no undefined import not unknown unrecognized unrecognised illegal unsupported nonexistent bad cannot"
+    "missing unexpected invalid no undefined import not unknown unrecognized unrecognised illegal unsupported "
+    "nonexistent bad cannot"
     " couldn unable keyerror classnotfoundexception noclassdeffounderror none find",
 )
 def extract_wanted(text: str) -> Iterator[Found]:
@@ -179,7 +213,11 @@ def extract_wanted(text: str) -> Iterator[Found]:
                 return
 
 
-@extracts("name", "available existing valid supported known possible allowed registered detected visible choose chosen select one pick must mean")
+@extracts(
+    "name",
+    "available existing valid supported known possible allowed registered detected visible choose chosen select "
+    "one pick must mean",
+)
 def extract_existing(text: str) -> Iterator[Found]:
     """Yield the names that exist, and the one that the program takes for the nearest."""
     nearest = _NEAREST.search(text)

@@ -13,13 +13,15 @@ _SET = later(
     rf"""(?x)
     (?P<name>{_NAME})
     (?: [ ]?=[ ]?(?!=)
-      | [ ](?:is[ ]|was[ ]|has[ ]been[ ])?set[ ](?:by[ ](?:the[ ])?environment[ ](?:variable[ ])?|explicitly[ ])?(?:to|as|=)[ ]
+      | [ ](?:is[ ]|was[ ]|has[ ]been[ ])?set[ ](?:by[ ](?:the[ ])?environment[ ](?:variable[ ])?
+      |explicitly[ ])?(?:to|as|=)[ ]
       | [ ]?:[ ](?!\w+[ ]\w)
       | [ ](?:is|has[ ](?:the[ ])?value)[ ](?=[\d"'`]) )
     [`]?(?P<value>{_VALUE})"""
 )
 _FLAG = later(
-    rf"(?<![\w-])(?P<name>--[a-z][\w-]{{1,60}})(?:=|[ ](?=\S*[\d/.=:]|\S{{1,60}}(?:[ ]--|$))(?!-))(?P<value>{_VALUE})"
+    rf"(?<![\w-])(?P<name>--[a-z][\w-]{{1,60}})(?:=|[ ](?=\S*[\d/.=:]|\S{{1,60}}(?:[ ]--"
+    rf"|$))(?!-))(?P<value>{_VALUE})"
 )
 _ARGUMENT = later(
     r"""(?x)[(,]\s?(?P<name>[a-z_]\w{1,60})=(?P<value>"[^"\n]{0,120}"|'[^'\n]{0,120}'|-?\d[\w.]{0,30}|True|False|None)(?=\s?(?:,|\)|$))"""

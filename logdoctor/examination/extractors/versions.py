@@ -25,21 +25,33 @@ _PATTERNS = tuple(
         ),
         (
             "require|need|depends|minimum|at least",
-            rf"\b(?:requires?|needs?|depends[ ]on|required:?|minimum:?|at[ ]least)[ ](?:(?!{_NO_NAME})(?P<name_required>{_NAME})[ ]?)?(?:version[ ])?"
-            rf"(?P<required>(?:{_OPERATOR}[ ]?){_V}|{_DOTTED}|(?<=version[ ]){_V})",
+            (
+                rf"\b(?:requires?|needs?|depends[ ]on|required:?|minimum:?|at[ ]least)[ ]"
+                rf"(?:(?!{_NO_NAME})(?P<name_required>{_NAME})[ ]?)?(?:version[ ])?"
+                rf"(?P<required>(?:{_OPERATOR}[ ]?){_V}|{_DOTTED}|(?<=version[ ]){_V})"
+            ),
         ),
         (
             "have|but|installed",
-            rf"\b(?:you[ ]have|but|installed:?)[ ](?:found[ ])?(?!{_NO_NAME})(?P<name_found>{_NAME})[ ](?:version[ ])?(?P<found>{_DOTTED})[ ]?(?:which|is[ ]installed|\(installed\))",
+            (
+                rf"\b(?:you[ ]have|but|installed:?)[ ](?:found[ ])?(?!{_NO_NAME})(?P<name_found>{_NAME})[ ]"
+                rf"(?:version[ ])?(?P<found>{_DOTTED})[ ]?(?:which|is[ ]installed|\(installed\))"
+            ),
         ),
         (
             "compile|built|linked|build",
-            r"\b(?:compiled|built|linked|compile|build|compiling)[ ](?:\w{1,20}[ ])?(?:against|with|for|using|on)[ ](?:the[ ]|a[ ]module[ ]of[ ])?"
-            rf"(?P<name_compiled>{_NAME})(?:[ ]version|[ ]release)?[ =](?P<compiled>{_DOTTED})",
+            (
+                r"\b(?:compiled|built|linked|compile|build|compiling)[ ](?:\w{1,20}[ ])?(?:against|with|for|using"
+                r"|on)[ ](?:the[ ]|a[ ]module[ ]of[ ])?"
+                rf"(?P<name_compiled>{_NAME})(?:[ ]version|[ ]release)?[ =](?P<compiled>{_DOTTED})"
+            ),
         ),
         (
             "compiled|built|linked",
-            rf"\b(?:compiled|built|linked)[ ](?:\w{{1,20}}[ ])?(?:against|with|for|using)[ ](?:version[ ])(?P<compiled>{_V})",
+            (
+                rf"\b(?:compiled|built|linked)[ ](?:\w{{1,20}}[ ])?(?:against|with|for|using)[ ](?:version[ ]"
+                rf")(?P<compiled>{_V})"
+            ),
         ),
         (
             "compile ",
@@ -47,11 +59,17 @@ _PATTERNS = tuple(
         ),
         (
             "loaded|run|using|linked",
-            rf"\b(?:loaded|running|runs?|run[ ](?:in|with|on)|using|linked[ ]at[ ]run[ ]?time)[ ](?!{_NO_NAME})(?P<name_loaded>{_NAME})[ ](?:version[ ])?(?P<loaded>{_DOTTED})",
+            (
+                rf"\b(?:loaded|running|runs?|run[ ](?:in|with|on)|using|linked[ ]at[ ]run[ ]?time)[ ]"
+                rf"(?!{_NO_NAME})(?P<name_loaded>{_NAME})[ ](?:version[ ])?(?P<loaded>{_DOTTED})"
+            ),
         ),
         (
             "loaded|used|running",
-            rf"(?P<name_loaded>\b{_NAME})[ ](?:version[ ])?(?P<loaded>{_DOTTED})[ ](?:is|was|are|gets)[ ](?:loaded|used|running)\b",
+            (
+                rf"(?P<name_loaded>\b{_NAME})[ ](?:version[ ])?(?P<loaded>{_DOTTED})[ ](?:is|was|are|gets)[ ]"
+                rf"(?:loaded|used|running)\b"
+            ),
         ),
         (
             "driver version",
@@ -71,19 +89,31 @@ _PATTERNS = tuple(
         ),
         (
             "version `",
-            r"\bversion[ ]`(?P<required>\w[\w.]{1,40})'[ ]not[ ]found(?:[ ]\(required[ ]by[ ](?P<name_required>[^\s()]{1,200})\))?",
+            (
+                r"\bversion[ ]`(?P<required>\w[\w.]{1,40})'[ ]not[ ]found(?:[ ]\(required[ ]by[ ]"
+                r"(?P<name_required>[^\s()]{1,200})\))?"
+            ),
         ),
         (
             "version",
-            rf"(?:(?P<name_found>\b(?!{_NO_NAME}){_NAME})[ ])?(?:has|is|have|of|found|got|was|with|file)[ ](?:format[ ]|protocol[ ]|class[ ])?version[ ](?P<found>{_V})",
+            (
+                rf"(?:(?P<name_found>\b(?!{_NO_NAME}){_NAME})[ ])?(?:has|is|have|of|found|got|was|with|file)[ ]"
+                rf"(?:format[ ]|protocol[ ]|class[ ])?version[ ](?P<found>{_V})"
+            ),
         ),
         (
             "version",
-            rf"\bversion\b[^\n]{{1,80}}?\b(?P<name_required>(?:this[ ])?\w{{1,30}})[ ](?:needs|expects|requires|wants)[ ](?:version[ ])?(?P<required>{_V})",
+            (
+                rf"\bversion\b[^\n]{{1,80}}?\b(?P<name_required>(?:this[ ])?\w{{1,30}})[ ](?:needs|expects"
+                rf"|requires|wants)[ ](?:version[ ])?(?P<required>{_V})"
+            ),
         ),
         (
             "version",
-            rf"\b(?:expected|expects|required|requires|needs|wanted)[ ](?:\w{{1,20}}[ ])?version[ ](?:[ ]?is[ ])?(?P<required>{_V})",
+            (
+                rf"\b(?:expected|expects|required|requires|needs|wanted)[ ](?:\w{{1,20}}[ ])?version[ ](?:[ ]"
+                rf"?is[ ])?(?P<required>{_V})"
+            ),
         ),
         (
             "rank ",
@@ -99,11 +129,17 @@ _PATTERNS = tuple(
         ),
         (
             "requested|required|needed|expected",
-            rf"(?P<name_required>\b(?!{_NO_NAME}){_NAME})[ ](?P<required>{_DOTTED})[ ](?:(?:is|was)[ ])?(?:requested|required|needed|expected)\b",
+            (
+                rf"(?P<name_required>\b(?!{_NO_NAME}){_NAME})[ ](?P<required>{_DOTTED})[ ](?:(?:is|was)[ ]"
+                rf")?(?:requested|required|needed|expected)\b"
+            ),
         ),
         (
             "allows|supports|accepts|provides|offers",
-            rf"\b(?:allows|supports|accepts|provides|offers)[ ](?:only[ ])?(?:version[ ])?(?P<supported>{_DOTTED})",
+            (
+                rf"\b(?:allows|supports|accepts|provides|offers)[ ](?:only[ ])?(?:version[ ]"
+                rf")?(?P<supported>{_DOTTED})"
+            ),
         ),
         (
             "cuda version",
@@ -111,7 +147,10 @@ _PATTERNS = tuple(
         ),
         (
             "found|installed",
-            rf"(?P<name_found>\b(?!{_NO_NAME}){_NAME})[ ](?P<found>{_DOTTED})[ ](?:is|was)[ ](?:found|installed)\b",
+            (
+                rf"(?P<name_found>\b(?!{_NO_NAME}){_NAME})[ ](?P<found>{_DOTTED})[ ](?:is|was)[ ](?:found"
+                rf"|installed)\b"
+            ),
         ),
     )
 )
@@ -157,7 +196,8 @@ SAMPLES = {
     "/lib64/libc.so.6: version `GLIBC_2.34' not found (required by /opt/x/bin/orted)": (
         "version.required=GLIBC_2.34 (/opt/x/bin/orted)",
     ),
-    "Main has been compiled by a more recent version (class file version 61.0), this version of the Java Runtime only recognizes"
+    "Main has been compiled by a more recent version (class file version 61.0), this version of the Java Runtime "
+    "only recognizes"
     " class file versions up to 52.0": ("version.found=61.0", "version.supported=52.0"),
     "FIPS mode mismatch: provider 3.0 requested, host policy allows 1.1 only": (
         "version.required=3.0 (provider)",
@@ -173,7 +213,8 @@ SAMPLES = {
 
 @extracts(
     "version",
-    "version versions compiled compile compiling built linked requires required requested runtime loaded pip installed"
+    "version versions compiled compile compiling built linked requires required requested runtime loaded pip "
+    "installed"
     " incompatible torch numpy",
 )
 def extract(text: str) -> Iterator[Found]:
