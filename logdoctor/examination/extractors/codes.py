@@ -11,13 +11,15 @@ from logdoctor.pack.regexes import later
 
 _CODES = {
     "cuda": later(
-        r"""(?x)\b(?i:cuda(?:[ ](?:driver|runtime|API))?[ ](?:error|failure|code)(?:[ ](?:code|number))?[ ]?[:=]?[ ]?\(?)(?P<code>\d{1,3})(?![\w.])
+        r"""(?x)\b(?i:cuda(?:[ ](?:driver|runtime|API))?
+          [ ](?:error|failure|code)(?:[ ](?:code|number))?[ ]?[:=]?[ ]?\(?)(?P<code>\d{1,3})(?![\w.])
         |\b(?P<code>CUDA_ERROR_\w{3,50}|cudaError[A-Z]\w{2,50})\b
         |\bcu(?:da)?[A-Z]\w{2,40}(?:\([^()\n]{0,80}\))?[ ](?:failed[ ]with[ ](?:error[ ])?
         |returned[ ](?:error[ ])?)(?P<code>\d{1,3})(?![\w.])"""
     ),
     "errno": later(
-        r"""(?x)\berrno(?:[ ]?[:=][ ]?|[ ])(?P<code>-?\d{1,3})(?![\w.])|\[Errno[ ](?P<code>\d{1,3})\]|\bcode:[ ](?P<code>-\d{1,3}),[ ]name:
+        r"""(?x)\berrno(?:[ ]?[:=][ ]?|[ ])(?P<code>-?\d{1,3})(?![\w.])
+          |\[Errno[ ](?P<code>\d{1,3})\]|\bcode:[ ](?P<code>-\d{1,3}),[ ]name:
         |(?P<bracket>[ ]?[(\[])(?P<code>-?\d{1,3})[)\]]"""
     ),
     "xid": later(r"(?<!S)\bXid(?: ?\(PCI:[^)\n]{1,40}\))?:? (?P<code>\d{1,3})\b"),

@@ -15,7 +15,8 @@ _NUMBER = later(
 )
 _JOINED = later(r"(?<![\w:])(GPU|cuda:|rank|Rank)(\d{1,3})(?![\w.])")
 _HOST = later(
-    r"""(?i)(?:\bon (?:the )?(?:host|node)|(?<![\w-])host(?:name)? {0,8}[:=]) ?['"]?([a-z][\w-]{0,60}(?:\.[\w-]{1,60}){0,5})"""
+    r"(?i)(?:\bon (?:the )?(?:host|node)|(?<![\w-])host(?:name)? {0,8}[:=]) ?['\"]?"
+    r"([a-z][\w-]{0,60}(?:\.[\w-]{1,60}){0,5})"
 )
 _ROLES = {
     **dict.fromkeys(("rank", "rankid", "rank_id", "global_rank", "globalrank", "mpi_rank", "world_rank"), "rank"),
@@ -80,9 +81,9 @@ SAMPLES = {
 def extract(text: str) -> Iterator[Found]:
     """Yield what the text names itself, beside the prefix of its line."""
     found = [(match.start(), fact) for match in _NUMBER.finditer(text) if (fact := _numbered(text, match))]
-    for match in _JOINED.finditer(text):
+    for match in _JOINED.finditer(text) if "GPU" in text or "cuda:" in text or "ank" in text else ():
         found.append((match.start(), Found(_ROLES[match[1].lower()], int(match[2]), said=match[0])))
-    for match in _HOST.finditer(text):
+    for match in _HOST.finditer(text) if " node" in text or "ost" in text else ():
         if match[1].lower() not in _NO_HOST:
             found.append((match.start(), Found("host", match[1], said=match[0])))
     yield from (fact for _, fact in sorted(found, key=lambda item: item[0]))

@@ -11,7 +11,10 @@ from logdoctor.pack.regexes import later
 MOST = 4096
 """Members of a range, at most."""
 _LIST = r"\d{1,7}(?:-\d{1,7})?(?:(?:, ?| and |,? ?& ?)\d{1,7}(?:-\d{1,7})?){0,200}"
-_NOUN = r"(?P<noun>(?:global |local |worker |task |host )?(?:ranks?|tasks?|workers?|processes|process|replicas?|members?|peers?|PEs?|nodes|hosts))"
+_NOUN = (
+    r"(?P<noun>(?:global |local |worker |task |host )?"
+    r"(?:ranks?|tasks?|workers?|processes|process|replicas?|members?|peers?|PEs?|nodes|hosts))"
+)
 _MEMBERS = later(
     rf"(?i)(?<![\w\[]){_NOUN}(?: ids?| names?| indices)?(?: are| were)?:? "
     rf"?[\[({{]?(?<![\w.])(?P<list>{_LIST})[\])}}]?(?! ?of\b)(?![\w.%/]|:\d)"
@@ -23,7 +26,8 @@ _HOSTS = later(
     r"?\[?['\"]?(?P<list>[a-z][\w.-]{0,60}(?:\[[\d,-]{1,60}\])?(?:['\"]?, "
     r"?['\"]?[a-z][\w.-]{0,60}(?:\[[\d,-]{1,60}\])?){0,60})"
 )
-_MISSING = r"""missing|absent|timed[ ]out|lost|unreachable|silent|unresponsive|waiting[ ](?:for|on)|no[ ](?:response|answer|heartbeat|report)[ ](?:from|of)
+_MISSING = r"""missing|absent|timed[ ]out|lost|unreachable|silent|unresponsive|waiting[ ](?:for|on)
+    |no[ ](?:response|answer|heartbeat|report)[ ](?:from|of)
     |not[ ](?:reported|joined|join|arrived|arrive|connected|connect|ready|report|respond|responding|reached|reach
     |start|started)
     |failed[ ]to[ ](?:join|report|connect|start|respond|reach|register)|did(?:[ ]not|n't)[ ](?:join|come|report
@@ -34,7 +38,8 @@ _BEFORE = later(
     |healthy))\b"""
 )
 _AFTER = later(
-    rf"""(?ix)[\])]?:?[ ](?:(?:have|has|had|are|is|were|was|still|only|all|of[ ]\d{{1,7}}|finished[ ]collective[ ]\#\d+,[ ]but)[ ]){{0,4}}
+    rf"""(?ix)[\])]?:?[ ](?:(?:have|has|had|are|is|were|was|still|only|all|of[ ]\d{{1,7}}|
+      finished[ ]collective[ ]\#\d+,[ ]but)[ ]){{0,4}}
     (?:(?P<missing>{_MISSING})
     |(?P<waiting>waiting|waited|wait|blocked|stuck|hanging|hung)
     |(?P<ended>failed|dead|died|killed|terminated|exited|ended|aborted|crashed|out[ ]of[ ]memory|segmentation)

@@ -123,7 +123,8 @@ _WANTED = tuple(
 )
 _NEAREST = later(rf"(?i)\b(?:did|do) you mean:? ?(?:to (?:use|set|call) )?{_Q}?(?P<name>{_WORD}){_END}?")
 _EXISTING = later(
-    r"""(?ix)\b(?:(?:available|existing|valid|supported|known|possible|allowed|registered|detected|visible)\b[^:\n]{0,40}?(?:[ ]are:?|[ ]is:?|:)
+    r"""(?ix)\b(?:(?:available|existing|valid|supported|known|possible|allowed|registered
+      |detected|visible)\b[^:\n]{0,40}?(?:[ ]are:?|[ ]is:?|:)
     |(?:choose|chosen|select|one|pick)[ ](?:from|of|one[ ]of):?|(?:must|should)[ ]be[ ](?:one[ ]of|in):?)[ ]?
     (?P<names>[(\[{]?['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?(?:(?:,[ ]?|[ ]or[ ]|[ ]and[ ]|,[ ]or[ ]|,[ ]and[ ]
       |[ ]?\|[ ]?)['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?){1,40})(?![\w ]*:)"""

@@ -31,7 +31,8 @@ _BEFORE = later(
     )(?![A-Za-z])"""
 )
 _AFTER = later(
-    r"""(?ix)[)\]]?\s?(?:(?:is|are|was|were|still|only|already|of|memory|physical|virtual|host|device|GPU|total|cache|space|to[ ]be|KV)[ ]){0,4}(?:
+    r"""(?ix)[)\]]?\s?(?:(?:is|are|was|were|still|only|already|of|memory|physical|virtual|host|device
+      |GPU|total|cache|space|to[ ]be|KV)[ ]){0,4}(?:
     (?P<free>free|available|remain(?:s|ing)|left)
     |(?P<used>(?:memory[ ])?(?:in[ ]use|used|allocated|resident|occupied))
     |(?P<wanted>requested|needed|required|wanted|desired)

@@ -17,7 +17,10 @@ _STATE = (
     r"|SUSPENDED|COMPLETING"
     r"|CONFIGURING|BOOT_FAIL|DEADLINE|DOWN|DRAINED|DRAINING|DRAIN|IDLE|ALLOCATED|NOT_RESPONDING)"
 )
-_VERB = r"(?:evicted|preempted|admitted|suspended|resumed|requeued|restarted|rescheduled|scheduled|terminated|cancelled|deleted|recreated|drained|rebooted)"
+_VERB = (
+    r"(?:evicted|preempted|admitted|suspended|resumed|requeued|restarted|rescheduled|scheduled"
+    r"|terminated|cancelled|deleted|recreated|drained|rebooted)"
+)
 _THING = (
     r"(?P<thing>(?i:pod|job|workload|node|container|pytorchjob|mpijob|raycluster|rayjob|jobset|statefulset"
     r"|deployment|executor|actor|allocation"

@@ -7,11 +7,17 @@ from collections.abc import Iterator
 from logdoctor.examination.extractors import Found, extracts
 from logdoctor.pack.regexes import later
 
-_V = r"v?\d{1,9}(?:\.\d{1,9}){0,4}(?:\.[x*])?(?:[-+.]?(?:rc|beta|alpha|post|dev|cuda|cu|rocm|git|b|a)[\w.+-]{0,20}|\+[\w.]{1,20})?(?![\w/:])"
+_V = (
+    r"v?\d{1,9}(?:\.\d{1,9}){0,4}(?:\.[x*])?"
+    r"(?:[-+.]?(?:rc|beta|alpha|post|dev|cuda|cu|rocm|git|b|a)[\w.+-]{0,20}|\+[\w.]{1,20})?(?![\w/:])"
+)
 _DOTTED = rf"(?=v?\d+\.[\dx*]){_V}"
 _OPERATOR = r"(?:[<>=!~]=|[<>=])"
 _NAME = r"[A-Za-z][\w.+-]{0,40}[\w+]"
-_NO_NAME = r"(?:version|versions|against|with|using|by|for|of|is|was|the|a|an|but|and|or|has|have|needs|least|found|class|model|checkpoint|step|epoch|weights|config|data|dataset|about|only|in|after|batch|rank|loss)\b"
+_NO_NAME = (
+    r"(?:version|versions|against|with|using|by|for|of|is|was|the|a|an|but|and|or|has|have|needs"
+    r"|least|found|class|model|checkpoint|step|epoch|weights|config|data|dataset|about|only|in|after|batch|rank|loss)\b"
+)
 _PATTERNS = tuple(
     (tuple(hints.split("|")), later(rf"(?ix){pattern}"))
     for hints, pattern in (
