@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-
-import regex
 
 from logdoctor.examination.extractors import Found, extracts
 from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import later
 
-_NUMBER = later(
-    r"""(?<![A-Za-z_])([A-Za-z][A-Za-z_]{1,14})(?: {0,8}[:=] ?| )['"#\[]?(-?\d{1,15}(?:\(\w{1,60}\))?)(?!\w|[.,]\d)"""
+_NUMBER = re.compile(  # twice as fast as the package `regex` here, and a third of all lines come here
+    r"""(?<![A-Za-z_])([A-Za-z][A-Za-z_]{1,14})(?: {0,8}[:=] ?| )['"#\[]?(-?[0-9]{1,15}(?:\([A-Za-z0-9_]{1,60}\))?)"""
+    r"(?!\w|[.,][0-9])"
 )
 _JOINED = later(r"(?<![\w:])(GPU|cuda:|rank|Rank)(\d{1,3})(?![\w.])")
 _HOST = later(
@@ -89,7 +89,7 @@ def extract(text: str) -> Iterator[Found]:
     yield from (fact for _, fact in sorted(found, key=lambda item: item[0]))
 
 
-def _numbered(text: str, match: regex.Match[str]) -> Found | None:
+def _numbered(text: str, match: re.Match[str]) -> Found | None:
     word, before = match[1].lower(), text[max(0, match.start() - 16) : match.start()].rstrip()
     role, of = _ROLES.get(word, ""), ""
     if word in _PHRASES:

@@ -22,10 +22,6 @@ _PATTERNS = tuple(
     (tuple(hints.split("|")), later(rf"(?ix){pattern}"))
     for hints, pattern in (
         (
-            "==",
-            rf"(?<![\w.-])(?P<name_found>{_NAME})==(?P<found>{_DOTTED}|\d[\w.]{{0,20}})(?![\w.]*,?[ ]but\b)",
-        ),
-        (
             "requires|needs|depends",
             rf"(?:^|[ ])(?P<name_package>{_NAME})[ ](?P<package>{_DOTTED})[ ](?:requires|needs|depends[ ]on)\b",
         ),
@@ -161,6 +157,7 @@ _PATTERNS = tuple(
     )
 )
 _ADDRESS = later(r"\d{1,3}(?:\.\d{1,3}){3}")
+_PINNED = later(rf"(?i)(?<![\w.-])({_NAME})==({_DOTTED}|\d[\w.]{{0,20}})(?![\w.]*,?[ ]but\b)")
 _DIGIT = later(r"(?<![\w.])v?\d+\.[\dx*]|[vV]ersions?:? [v`]?\w|[<>=] ?\d")
 SAMPLES = {
     "manifest.json has version 3, this reader needs 4; run migrate": (
@@ -221,7 +218,7 @@ SAMPLES = {
     "version",
     "version versions compiled compile compiling built linked requires required requested runtime loaded pip "
     "installed"
-    " incompatible torch numpy",
+    " incompatible",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield versions that a word or sign beside them explains, each with the first pattern that fits."""
@@ -243,3 +240,11 @@ def extract(text: str) -> Iterator[Found]:
                 )
             )
     yield from (fact for _, fact in sorted(found, key=lambda item: item[0]))
+
+
+@extracts("version")
+def extract_pinned(text: str) -> Iterator[Found]:
+    """Yield the versions of ``name==1.2``, the form of pip."""
+    if "==" in text:
+        for match in _PINNED.finditer(text):
+            yield Found("found", match[2], of=match[1], said=match[0])
