@@ -40,8 +40,8 @@ SAMPLES = {
 
 @extracts(
     "advice",
-    "please consider you try fix resolve solve avoid silence suppress around enable disable sure ensure instead set increase decrease reduce"
-    " upgrade downgrade install reinstall rerun run",
+    "please consider you try fix resolve solve avoid silence suppress around enable disable sure ensure instead"
+    " set increase decrease reduce upgrade downgrade install reinstall rerun run",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield sentences that propose something."""

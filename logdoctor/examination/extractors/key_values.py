@@ -11,7 +11,7 @@ from logdoctor.pack.regexes import later
 
 _LINE = later(
     r"^(?P<indent>[ \t|=*]{0,12})(?P<key>[A-Z][A-Za-z][\w./-]{0,24}(?: \(?[\w./#-]{1,20}\)?){0,4}?) {0,16}: "
-    r"{1,16}(?P<value>\S[^\n]{0,300})$"
+    r"{1,16}(?P<value>(?=\S{0,40}\w)\S[^\n]{0,300})$"
 )
 _KEYS: dict[str, tuple[FactType, str]] = {
     "local host": ("identity", "host"),

@@ -8,7 +8,7 @@ from logdoctor.examination.extractors import Found, extracts
 from logdoctor.pack.regexes import later
 
 _NAME = r"(?<![\w.$/-])(?:[A-Z][A-Z0-9]{1,20}(?:_[A-Z0-9]{1,30}){1,8}|LD_LIBRARY_PATH|PYTHONPATH)(?![\w(])"
-_VALUE = r"""(?:"[^"\n]{0,200}"|'[^'\n]{0,200}'|[^\s"'`,;)\]}]{1,200})"""
+_VALUE = r"""(?:"[^"\n]{0,200}"|'[^'\n]{0,200}'|(?:[^\s"'`,;)\]}]|,(?=\w)(?![\w.]{0,60}=)){1,200})"""
 _SET = later(
     rf"""(?x)
     (?P<name>{_NAME})
@@ -20,7 +20,7 @@ _SET = later(
     [`]?(?P<value>{_VALUE})"""
 )
 _FLAG = later(
-    rf"(?<![\w-])(?P<name>--[a-z][\w-]{{1,60}})(?:=|[ ](?=\S*[\d/.=:]|\S{{1,60}}(?:[ ]--"
+    rf"(?<![\w-])(?P<name>--[a-z][\w-]{{1,60}})(?:=|[ ](?=\S*[\d/=:]|\S{{0,60}}\w(?:[ ]--"
     rf"|$))(?!-))(?P<value>{_VALUE})"
 )
 _ARGUMENT = later(
@@ -29,6 +29,9 @@ _ARGUMENT = later(
 _UPPER = later(r"[A-Z0-9]_[A-Z]")
 _CALL = later(r"\w\(")
 SAMPLES = {
+    "Setting CUDA_VISIBLE_DEVICES=0,1": ("setting.set=0,1 (CUDA_VISIBLE_DEVICES)",),
+    "UCX_TLS=tcp,UCX_LOG_LEVEL=info": ("setting.set=tcp (UCX_TLS)", "setting.set=info (UCX_LOG_LEVEL)"),
+    "--use-hwthread-cpus option.": (),
     "NCCL INFO NCCL_BUFFSIZE set by environment to 1073741824.": ("setting.set=1073741824 (NCCL_BUFFSIZE)",),
     "NCCL INFO NCCL_IB_DISABLE set by environment to 1": ("setting.set=1 (NCCL_IB_DISABLE)",),
     "Setting OMP_NUM_THREADS environment variable for each process to be 1": (),

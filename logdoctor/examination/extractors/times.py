@@ -25,7 +25,7 @@ _BEFORE = later(
       |(?:last|no)[ ](?:\w+[ ]){1,3}(?:for|since)|more[ ]than|missed)
     |(?P<elapsed>ran[ ]for|took|taken|elapsed|elapsed[ ]time|total[ ]time|wall[ ]time|lasted|runtime|run[ ]time
     |duration|finished[ ]in|completed[ ]in)
-    |(?P<limit>timeout|time-out|time[ ]out|timeouts|time[ ]?limit|limit|deadline|within|maximum|max|allowed
+    |(?P<limit>timeout|time-out|time[ ]out|timeouts|time[ ]?limit|limit|deadline|within|allowed
     |at[ ]most|threshold|exceed(?:s|ed|ing)?|grace[ ]period|timedelta)
     )(?![A-Za-z])"""
 )
