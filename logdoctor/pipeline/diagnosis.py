@@ -18,7 +18,6 @@ from logdoctor.logs.error_wording import reports_error
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
-from logdoctor.logs.repeats import Repeats
 from logdoctor.logs.source_from_filename import slurm_job_of
 from logdoctor.matcher.matcher import JobScanner
 from logdoctor.model import (
@@ -316,7 +315,8 @@ class JobReader:
         self._read_error: Exception | None = None
         self._scans: JobScanner | None = None
         self._symptoms = load_index(pack.rules, pack.scanned)
-        self._repeats = Repeats()
+        if pack.repeats is not None:
+            pack.repeats.begin_job()
         self.lengths: dict[str, int] = {}
         """Number of lines of each file that was read to its end."""
         self.excerpts = Excerpts()
@@ -331,7 +331,7 @@ class JobReader:
         """Yield the records of one log."""
         matcher, before = self.pack.matcher, self._totals
         self._scans = self._scans or matcher.job_scanner()
-        parser = LineParser(stream.name, matcher.match, before.records, self._symptoms.confirm, self._repeats)
+        parser = LineParser(stream.name, matcher.match, before.records, self._symptoms.confirm, self.pack.repeats)
         scan = self._scans(self._readinto(stream))
         for candidate in scan:
             try:
