@@ -333,6 +333,7 @@ class JobReader:
         self._scans = self._scans or matcher.job_scanner()
         parser = LineParser(stream.name, matcher.match, before.records, self._symptoms.confirm, self.pack.repeats)
         scan = self._scans(self._readinto(stream))
+        scan.is_taken = parser.is_taken
         for candidate in scan:
             try:
                 records = parser.parse(candidate)

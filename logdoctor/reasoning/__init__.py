@@ -20,7 +20,7 @@ from logdoctor.reasoning.dispatch import Dispatch
 from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.match import find
 from logdoctor.reasoning.findings.reason_line import proof_of
-from logdoctor.reasoning.findings.symptoms import Matches, load_index
+from logdoctor.reasoning.findings.symptoms import Matches, load_index, speaker_of
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
@@ -118,6 +118,7 @@ class Reasoner:
         return copy.deepcopy(self, {id(shared): shared for shared in (self.rules, self._index)})
 
     def _match(self, record: Record, matches: dict[int, dict[str, Matches]]) -> None:
+        speaker = speaker_of(record)
         for number, match in self._index.find_matches(record):
             rule, symptom = self._index.symptoms[number]
             by_symptom = matches.setdefault(rule, {})
@@ -126,7 +127,7 @@ class Reasoner:
                 by_symptom[symptom.name] = found = Matches()
             elif matches is not self._matches and found is self._matches.get(rule, {}).get(symptom.name):
                 by_symptom[symptom.name] = found = found.copy()
-            found.add(match)
+            found.add(match, speaker)
 
     def conclude(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import regex
 from msgspec import Struct, field
@@ -21,7 +21,7 @@ _Sort = tuple[str, str, Level | None]
 """Kind, format and level of a record.  A symptom may test them without the text."""
 _FLAGS = regex.MULTILINE.value
 _CACHE_SIZE = 4096
-"""Number of combinations of a sort and scan patterns whose possible symptoms are cached."""
+"""Number of combinations of a sort and scan patterns whose possible symptoms are cached, also with a shape."""
 _OF_SOURCE = {"source" if name == "logger" else name: name for name in Source.__struct_fields__}
 """Fields of the source that a rule may test, by their name in rules, which call the logger ``source``."""
 MAX_KNOWN = 256
@@ -30,6 +30,14 @@ MAX_SHAPES, MAX_SHAPED = 1024, 4000
 """Shapes that are remembered, and characters of their texts."""
 SEARCH_SECONDS = 0.2
 """Time limit of one search.  The text is hostile, so a longer search counts as no match."""
+
+
+Speaker = tuple[int | None, tuple[str | None, int | None]]
+"""Rank, and host and process id."""
+
+
+def speaker_of(record: Record) -> Speaker:
+    return record.rank, (record.host, record.pid)
 
 
 class Match(Struct, frozen=True):
@@ -54,11 +62,11 @@ class Matches(Struct):
     by_rank: dict[int, Match] = field(default_factory=dict)
     by_process: dict[tuple[str | None, int | None], Match] = field(default_factory=dict)
 
-    def add(self, match: Match) -> None:
-        record = match.record
+    def add(self, match: Match, speaker: Speaker) -> None:
+        """Add a match. ``speaker`` is the record's, see `speaker_of`."""
         self.count += 1
         (self.first if len(self.first) < MAX_FIRST else self.last).append(match)
-        rank, process = record.rank, (record.host, record.pid)
+        rank, process = speaker
         if rank is not None and len(self.by_rank) < MAX_SOURCES:
             self.by_rank.setdefault(rank, match)
         if len(self.by_process) < MAX_SOURCES:
@@ -78,7 +86,7 @@ class Matches(Struct):
         left = Matches()
         for match in self.all():
             if wanted(match.record):
-                left.add(match)
+                left.add(match, speaker_of(match.record))
         return left
 
     def without(self, orders: Collection[int]) -> Matches:
@@ -146,6 +154,9 @@ class _Hit(Struct, frozen=True):
     groups: tuple[tuple[str, Span], ...]
 
 
+_UNKNOWN = _Hit(NO_SPAN, ())
+
+
 class _SymptomTest:
     """A symptom that is prepared for tests on many records."""
 
@@ -158,6 +169,10 @@ class _SymptomTest:
         own = [c.name for c in self._conditions if self._text is None and c.name not in _OF_SOURCE]
         self.required_field = own[0] if own else None
         """A field that each matching record has.  Few records have it, and the test costs almost nothing."""
+
+    def is_ruled_out(self, shape: int | None) -> bool:
+        """Return whether no text of this shape shows the symptom, as far as it is known."""
+        return self.hits.get(shape, _UNKNOWN) is None  # type: ignore[arg-type]  # no shape is no key
 
     def search(self, text: str, shape: int | None) -> _Hit | None:
         """Search a text. Texts of one shape differ in digits only, so one search serves for all of them."""
@@ -200,6 +215,12 @@ class _SymptomTest:
         return captured, span
 
 
+_Key = tuple[_Sort, tuple[int, ...]]
+"""Sort of a record, and the symptoms that the scan found in it."""
+_Tests = tuple[tuple[int, _SymptomTest], ...]
+"""Numbers and tests of symptoms."""
+
+
 class SymptomIndex:
     """Index of all symptoms.
 
@@ -218,7 +239,9 @@ class SymptomIndex:
             if n not in scanned:
                 (self._globs if is_glob(kind) else self._by_kind.setdefault(kind, [])).append(n)
         self._tests: dict[int, _SymptomTest] = {}
-        self._possible: dict[tuple[_Sort, tuple[int, ...]], tuple[tuple[int, _SymptomTest], ...]] = {}
+        self._possible: dict[_Key, _Tests] = {}
+        self._left: dict[tuple[_Key, int | None], _Tests] = {}
+        """The possible tests without those that the shape of the text rules out."""
         self._shapes: dict[bytes, int] = {}
         """Numbers of the shapes of texts."""
 
@@ -228,22 +251,33 @@ class SymptomIndex:
         shape = self._shape_of(text)
         return tuple(n for n in of_text if self._test(n).search(text, shape))
 
-    def find_matches(self, record: Record) -> Iterator[tuple[int, Match]]:
-        """Yield the number and the match of each matching symptom."""
-        key = (record.kind, record.format, record.level), record.patterns
-        possible = self._possible.get(key)
-        if possible is None:
-            if len(self._possible) >= _CACHE_SIZE:
-                self._possible.clear()
-            possible = self._possible[key] = tuple((n, self._test(n)) for n in self._numbers_for(*key))
-        fields = record.fields
+    def find_matches(self, record: Record) -> list[tuple[int, Match]]:
+        """Return the number and the match of each matching symptom."""
         shape = self._shape_of(record.text)
-        for number, test in possible:
+        key = (record.kind, record.format, record.level), record.patterns
+        left = self._left.get((key, shape))
+        tests = self._tests_for(key) if left is None else left
+        fields, found = record.fields, list[tuple[int, Match]]()
+        for number, test in tests:
             if test.required_field is not None and test.required_field not in fields:
                 continue
             result = test(record, shape)
             if result is not None:
-                yield number, Match(record, *result)
+                found.append((number, Match(record, *result)))
+        if left is None:
+            if len(self._left) >= _CACHE_SIZE:
+                self._left.clear()
+            self._left[key, shape] = tuple((n, test) for n, test in tests if not test.is_ruled_out(shape))
+        return found
+
+    def _tests_for(self, key: _Key) -> _Tests:
+        """Return the tests of the symptoms that fit a sort and scan patterns."""
+        tests = self._possible.get(key)
+        if tests is None:
+            if len(self._possible) >= _CACHE_SIZE:
+                self._possible.clear()
+            tests = self._possible[key] = tuple((n, self._test(n)) for n in self._numbers_for(*key))
+        return tests
 
     def _shape_of(self, text: str) -> int | None:
         """Return the number of the text's shape: the text with zeros for its digits. Long texts have none."""
@@ -254,6 +288,7 @@ class SymptomIndex:
         if number is None:
             if len(self._shapes) >= MAX_SHAPES:
                 self._shapes.clear()
+                self._left.clear()
                 for test in self._tests.values():
                     test.hits.clear()
             number = self._shapes[shape] = len(self._shapes)
