@@ -38,6 +38,7 @@ from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import earliest
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
+from logdoctor.reasoning.processes import process_of
 from logdoctor.reasoning.questions import ask_all, new_timeline
 from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import MAX_CAUSES, build_causes, build_harmless, build_symptoms
@@ -180,6 +181,7 @@ class Reasoner:
         return copy.deepcopy(self, {id(shared): shared for shared in (self.rules, self._index)})
 
     def _match(self, record: Record, matches: dict[int, dict[str, Matches]]) -> None:
+        process = process_of(record)
         for number, match in self._index.find_matches(record):
             rule, symptom = self._index.symptoms[number]
             by_symptom = matches.setdefault(rule, {})
@@ -188,7 +190,7 @@ class Reasoner:
                 by_symptom[symptom.name] = found = Matches()
             elif matches is not self._matches and found is self._matches.get(rule, {}).get(symptom.name):
                 by_symptom[symptom.name] = found = found.copy()
-            found.add(match)
+            found.add(match, process)
 
     def conclude(
         self,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from logdoctor.codes.error_wording import reports_error
 from logdoctor.examination.questions import Answer, Scene, asks
 from logdoctor.model import Fact, Said
+from logdoctor.pack.error_wording import reports_error
 from logdoctor.pack.regexes import later
 
 TELL_ENDS = ("aborts", "end noticed", "process ends")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import regex
 from msgspec import Struct, field
@@ -22,7 +22,7 @@ _Sort = tuple[str, str, Level | None]
 """Kind, format and level of a record.  A symptom may test them without the text."""
 _FLAGS = regex.MULTILINE.value
 _CACHE_SIZE = 4096
-"""Number of combinations of a sort and scan patterns whose possible symptoms are cached."""
+"""Number of combinations of a sort and scan patterns whose possible symptoms are cached, also with a shape."""
 _OF_SOURCE = {"source" if name == "logger" else name: name for name in Source.__struct_fields__}
 """Fields of the source that a rule may test, by their name in rules, which call the logger ``source``."""
 MAX_KNOWN = 256
@@ -54,12 +54,12 @@ class Matches(Struct):
     last: deque[Match] = field(default_factory=lambda: deque(maxlen=MAX_LAST))
     by_process: dict[Process, Match] = field(default_factory=dict)
 
-    def add(self, match: Match) -> None:
-        record = match.record
+    def add(self, match: Match, process: Process) -> None:
+        """Add a match. ``process`` is that of its record."""
         self.count += 1
         (self.first if len(self.first) < MAX_FIRST else self.last).append(match)
         if len(self.by_process) < MAX_SOURCES:
-            self.by_process.setdefault(process_of(record), match)
+            self.by_process.setdefault(process, match)
 
     def copy(self) -> Matches:
         return Matches(self.count, [*self.first], self.last.copy(), {**self.by_process})
@@ -75,7 +75,7 @@ class Matches(Struct):
         left = Matches()
         for match in self.all():
             if wanted(match.record):
-                left.add(match)
+                left.add(match, process_of(match.record))
         return left
 
     def without(self, orders: Collection[int]) -> Matches:
@@ -143,6 +143,9 @@ class _Hit(Struct, frozen=True):
     groups: tuple[tuple[str, Span], ...]
 
 
+_UNKNOWN = _Hit(NO_SPAN, ())
+
+
 class _SymptomTest(Struct, frozen=True):
     """A symptom that is prepared for tests on many records."""
 
@@ -162,6 +165,10 @@ class _SymptomTest(Struct, frozen=True):
         own = [c.name for c in conditions if text is None and c.name not in _OF_SOURCE]
         is_blind = symptom.text is not None and not names_digits(symptom.text)
         return cls(text, is_blind, conditions, own[0] if own else None)
+
+    def is_ruled_out(self, shape: int | None) -> bool:
+        """Return whether no text of this shape shows the symptom, as far as it is known."""
+        return self.hits.get(shape, _UNKNOWN) is None  # type: ignore[arg-type]  # no shape is no key
 
     def search(self, text: str, shape: int | None) -> _Hit | None:
         """Search a text. Texts of one shape differ in digits only, so one search serves for all of them."""
@@ -204,6 +211,12 @@ class _SymptomTest(Struct, frozen=True):
         return captured, span
 
 
+_Key = tuple[_Sort, tuple[int, ...]]
+"""Sort of a record, and the symptoms that the scan found in it."""
+_Tests = tuple[tuple[int, _SymptomTest], ...]
+"""Numbers and tests of symptoms."""
+
+
 class SymptomIndex:
     """Index of all symptoms.
 
@@ -222,7 +235,9 @@ class SymptomIndex:
             if n not in scanned:
                 (self._globs if is_glob(kind) else self._by_kind.setdefault(kind, [])).append(n)
         self._tests: dict[int, _SymptomTest] = {}
-        self._possible: dict[tuple[_Sort, tuple[int, ...]], tuple[tuple[int, _SymptomTest], ...]] = {}
+        self._possible: dict[_Key, _Tests] = {}
+        self._left: dict[tuple[_Key, int | None], _Tests] = {}
+        """The possible tests without those that the shape of the text rules out."""
         self._shapes: dict[bytes, int] = {}
         """Numbers of the shapes of texts."""
 
@@ -232,22 +247,33 @@ class SymptomIndex:
         shape = self._shape_of(text)
         return tuple(n for n in of_text if self._test(n).search(text, shape))
 
-    def find_matches(self, record: Record) -> Iterator[tuple[int, Match]]:
-        """Yield the number and the match of each matching symptom."""
-        key = (record.kind, record.format, record.level), record.patterns
-        possible = self._possible.get(key)
-        if possible is None:
-            if len(self._possible) >= _CACHE_SIZE:
-                self._possible.clear()
-            possible = self._possible[key] = tuple((n, self._test(n)) for n in self._numbers_for(*key))
-        fields = record.fields
+    def find_matches(self, record: Record) -> list[tuple[int, Match]]:
+        """Return the number and the match of each matching symptom."""
         shape = self._shape_of(record.text)
-        for number, test in possible:
+        key = (record.kind, record.format, record.level), record.patterns
+        left = self._left.get((key, shape))
+        tests = self._tests_for(key) if left is None else left
+        fields, found = record.fields, list[tuple[int, Match]]()
+        for number, test in tests:
             if test.required_field is not None and test.required_field not in fields:
                 continue
             result = test(record, shape)
             if result is not None:
-                yield number, Match(record, *result)
+                found.append((number, Match(record, *result)))
+        if left is None:
+            if len(self._left) >= _CACHE_SIZE:
+                self._left.clear()
+            self._left[key, shape] = tuple((n, test) for n, test in tests if not test.is_ruled_out(shape))
+        return found
+
+    def _tests_for(self, key: _Key) -> _Tests:
+        """Return the tests of the symptoms that fit a sort and scan patterns."""
+        tests = self._possible.get(key)
+        if tests is None:
+            if len(self._possible) >= _CACHE_SIZE:
+                self._possible.clear()
+            tests = self._possible[key] = tuple((n, self._test(n)) for n in self._numbers_for(*key))
+        return tests
 
     def _shape_of(self, text: str) -> int | None:
         """Return the number of the text's shape: the text with zeros for its digits. Long texts have none."""
@@ -258,6 +284,7 @@ class SymptomIndex:
         if number is None:
             if len(self._shapes) >= MAX_SHAPES:
                 self._shapes.clear()
+                self._left.clear()
                 for test in self._tests.values():
                     test.hits.clear()
             number = self._shapes[shape] = len(self._shapes)
