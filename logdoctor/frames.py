@@ -61,7 +61,8 @@ SHAPES = {  # gdb, glog, Fortran, PyTorch, UCX, backtrace_symbols(), Intel Fortr
         r"| {0,4}\d{1,3} +0x[0-9a-f]{8,16} (?P<function>[\w.]+)\(\)"
         r"|(?: {0,4}(?:\d{1,3}:?|\[ ?\d{1,3}\]) +)?(?P<library>[\w./+-]{1,300})"
         r"\((?P<function>[^\s()+]{0,300})(?:\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]+\]"
-        r"|(?P<library>[\w./+-]{1,80}) +[0-9A-F]{16} +(?P<function>\S+) +(?:(?P<line>\d+)|Unknown) +(?P<path>[\w./+-]{1,100})\s*$"
+        r"|(?P<library>[\w./+-]{1,80}) +[0-9A-F]{16} +(?P<function>\S+) +(?:(?P<line>\d+)|Unknown) "
+        r"+(?P<path>[\w./+-]{1,100})\s*$"
         r"|\d{1,3} {1,4}(?P<library>[\w.+-]{1,100}) +0x[0-9a-f]{16} (?P<function>\S+) \+ \d+(?: |$)"
         r"| {0,4}(?:PC: )?@ {1,20}0x[0-9a-f]{1,16} +(?:(?:\d{1,12}|\(unknown\)) +)?(?P<function>\S[^\n]{0,300})"
     ),
@@ -229,16 +230,15 @@ class Frame(Struct, frozen=True):
         """Return whether the frame is surely not of the user's own code."""
         if self.is_python:
             return is_library(self.path) or self.path.startswith("<")
-        if self.shape in ("kernel",) or ".so" in self.library or self.is_entry:
+        if self.shape == "kernel" or ".so" in self.library or self.is_entry:
             return True
         return bool(self.path) and _BUILT_ELSEWHERE.search(self.path) is not None
 
     @property
     def is_own(self) -> bool:
         """Return whether the frame is of the user's own code, as far as its path or program tells."""
-        return (
-            not self.is_foreign and not self.is_runtime and bool(self.path or self.library) and self.path != "<unknown>"
-        )
+        is_known = self.path != "<unknown>" and bool(self.path or self.library)
+        return is_known and not self.is_foreign and not self.is_runtime
 
     def _known(self) -> Package | None:
         if self.library:
@@ -267,6 +267,12 @@ def read_frame(text: str) -> Frame | None:
             line = number(found.get("line")) or 0
             return Frame(shape, name, found.get("path") or "", line, values.get("library") or "")
     return None
+
+
+def find_frame(line: str) -> Frame | None:
+    """Return the frame that a line is, behind the prefix of a launcher if it has one."""
+    rests = (line, *(line.partition(end)[2] for end in (": ", "] ", ">:", "| ")))
+    return next((frame for rest in rests if (frame := read_frame(rest))), None)
 
 
 def read_stack(texts: Sequence[str]) -> tuple[Frame, ...]:

@@ -14,7 +14,8 @@ MIN_REASON = 12
 CRASHES = ("crash", "ucx", "gasnet")
 """Formats whose stacks are of crashes."""
 _EXCEPTION = later(
-    r"(?:^|\s)(?P<exception>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Timeout|Interrupt)): (?P<message>\S.*)$"
+    r"(?:^|\s)(?P<exception>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Timeout|Interrupt)): "
+    r"(?P<message>\S.*)$"
 )
 
 
@@ -22,7 +23,8 @@ _EXCEPTION = later(
 def frames(scene: Scene) -> Iterator[Answer]:
     """Tell the innermost frame of the failure's stack and its caller.
 
-    Kinds ``frames`` (where, function, called_by, entry, own_frame, package; of a crash crashed_in, hook) and ``owner`` (who, package, frame).
+    Kinds ``frames`` (where, function, called_by, entry, own_frame, package; of a crash also crashed_in, hook) and
+    ``owner`` (who, package, frame).
     """
     stack = stack_of(scene)
     if stack is None or stack.innermost is None or (len(stack.frames) < 2 and not stack.is_above):
@@ -34,7 +36,7 @@ def frames(scene: Scene) -> Iterator[Answer]:
         "function": innermost.function,
         "called_by": caller.told if caller else "",
         "entry": entry.told if entry and entry != caller else "",
-        "own_frame": own.told if own and own != innermost and own != caller else "",
+        "own_frame": own.told if own and own not in (innermost, caller) else "",
         "package": stack.library.package if stack.library else "",
     }
     form, hook = _form(scene, stack, fields), stack.hook
