@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from logdoctor.examination.frames import Stack, stack_of
 from logdoctor.examination.questions import Answer, Scene, asks
-from logdoctor.model import Value, Who
+from logdoctor.frames import Frame
+from logdoctor.model import Fact, Said, Value, Who
 from logdoctor.pack.regexes import later
 
 MIN_REASON = 12
@@ -17,6 +18,8 @@ _EXCEPTION = later(
     r"(?:^|\s)(?P<exception>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Timeout|Interrupt)): "
     r"(?P<message>\S.*)$"
 )
+
+_COMPLAINS = later(r"(?i)\b(?:error|fail(?:ed|ure)|cannot|could not|unable|invalid|no such|not found|missing|out of)\b")
 
 
 @asks
@@ -44,10 +47,15 @@ def frames(scene: Scene) -> Iterator[Answer]:
         fields |= {"crashed_in": innermost.told, "hook": hook.function if hook else ""}
     lines, is_told = tuple(said.line for said in stack.lines), "where" in scene.record.fields
     yield Answer("frames", base, fields, lines, tuple(stack.facts()), form, silent=is_told)
+    if form.startswith("crashed") and (reason := _reason(scene, innermost)):
+        text = reason.text.strip()
+        fact = Fact("reason", "above", text, reason.line, said=text)
+        yield Answer("reason-above", reason, {"reason": text}, facts=(fact,))
     who, package = _owner(stack)
     if who:
         frame = own.told if own else ""
-        yield Answer("owner", base, {"who": who, "package": package, "frame": frame}, lines, silent=True)
+        facts = (Fact("frame", "owner", who, base.line, of=package),)
+        yield Answer("owner", base, {"who": who, "package": package, "frame": frame}, lines, facts, silent=True)
 
 
 @asks
@@ -82,6 +90,14 @@ def _wraps(outer: str, inner: str) -> bool:
     outer, inner = outer.strip(), inner.strip()
     before = outer.removesuffix(inner).rstrip(" '\"(")
     return len(inner) >= MIN_REASON and outer != inner and outer.endswith(inner) and before.endswith((":", "-", ">"))
+
+
+def _reason(scene: Scene, innermost: Frame) -> Said | None:
+    """Return the nearest line above in which the source of the innermost frame reports an error."""
+    source = innermost.place.partition(":")[0]
+    if "." not in source or ".so" in source:
+        return None
+    return next((s for s in scene.above() if f"{source}:" in s.text and _COMPLAINS.search(s.text)), None)
 
 
 def _form(scene: Scene, stack: Stack, fields: dict[str, Value]) -> str:
