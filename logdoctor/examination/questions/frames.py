@@ -45,7 +45,8 @@ def frames(scene: Scene) -> Iterator[Answer]:
     form, hook = _form(scene, stack, fields), stack.hook
     if form.startswith("crashed"):
         fields |= {"crashed_in": innermost.told, "hook": hook.function if hook else ""}
-    lines, is_told = tuple(said.line for said in stack.lines), "where" in scene.record.fields
+    lines = tuple(stack.line_of(frame).line for frame in (caller, entry) if frame)
+    is_told = "where" in scene.record.fields
     yield Answer("frames", base, fields, lines, tuple(stack.facts()), form, silent=is_told)
     if form.startswith("crashed") and (reason := _reason(scene, innermost)):
         text = reason.text.strip()
