@@ -96,6 +96,8 @@ _NAMED = later(
 """The first line of a frame of Rust, Julia or Go. Only the line below shows that it is one."""
 _MARKS = later(r"[\s~^]*$")
 """Marks below a source line."""
+_SIGNAL = later(r"<signal handler called>|\b__restore_rt\b")
+"""The frames above it are those of the handler."""
 _FIRST, _LAST = "most recent call first", "most recent call last"
 _THREAD = later(r"\s*(?:Thread (?:0x)?[0-9a-f]+ |TID \d|goroutine \d)")
 _CURRENT = "Current thread "
@@ -111,7 +113,8 @@ _TREE = later(
 _INTERPRETER = later(
     r"_?Py[A-Z_]|_PyEval|method_vectorcall|cfunction_|function_code_fastcall|pymain|call_function|slot_tp|builtin_"
     r"|(?:__)?clone\d?$|start_thread|__libc_start|_start$|__restore_rt|main$|raise$|abort$|gsignal$|__pthread_kill|killpg$"
-    r"|__GI_|std::terminate|__cxa_|__cxxabiv1|execute_native_thread"
+    r"|__GI_|std::terminate|__cxa_|__cxxabiv1|execute_native_thread|ucs_(?:handle_|debug_|error_|fatal_)|c10::(?:Error|detail)"
+    r"|__assert|__libc_message|malloc_printerr|_int_free|opal_backtrace|mca_base_show|skgesig"
 )
 """Functions of a run-time, which say nothing of the failure."""
 _APIS = {
@@ -187,7 +190,7 @@ class Frame(Struct, frozen=True):
     def told(self) -> str:
         """Return the frame for a sentence: ``pool.py:41 in collect``, ``check_quota (quota.c:233)``."""
         if not self.function or self.is_python:
-            return f"{self.place} in {self.function}" if self.function else self.place
+            return f"{self.place} in {self.function}" if self.function and self.place else self.function or self.place
         return f"{self.function} ({self.place})" if self.place else self.function
 
     @property
@@ -195,7 +198,9 @@ class Frame(Struct, frozen=True):
         """Return whether the frame is of an interpreter, of the C library, or has no name."""
         if self.is_python:
             return self.path.startswith("<frozen ")
-        return not (self.function or self.path) or _INTERPRETER.match(self.function) is not None
+        if not (self.function or self.path):
+            return not self.library or ".so" in self.library
+        return _INTERPRETER.match(self.function) is not None
 
     @property
     def is_entry(self) -> bool:
@@ -290,6 +295,8 @@ def read_stack(texts: Sequence[str]) -> tuple[Frame, ...]:
             order = _FIRST if _FIRST in text else _LAST
         elif frames and _THREAD.match(text):
             break
+        elif _SIGNAL.search(text):
+            frames.clear()
         else:
             _add(frames, text, above)
         above = text

@@ -100,7 +100,7 @@ def _by_stack(examined: Examination) -> Owner:
     if owner is None:
         return Owner()
     place = str(own.value).rpartition("(")[2].partition(" ")[0].rstrip(")") if own else ""
-    return Owner(cast("Who", owner.value), place, package=owner.of)
+    return Owner(cast("Who", owner.value), place if ":" in place else "", package=owner.of)
 
 
 def _by_proof(record: Record, words: Catalogue, stack: Owner) -> tuple[Who, str]:
