@@ -88,5 +88,8 @@ def facts_of(said: Said) -> tuple[Fact, ...]:
     by_word = _by_word()
     words = words_of(said.text[:LONGEST]) & by_word.keys()
     asked = {place for word in ("", *words) for place in by_word.get(word, ())}
-    found = dict.fromkeys(fact for place in sorted(asked) for fact in extractors()[place](said))
-    return tuple(found)[:MOST_FACTS]
+    found: dict[tuple[object, ...], Fact] = {}
+    for place in sorted(asked):
+        for fact in extractors()[place](said):
+            found.setdefault((fact.type, fact.role, fact.value, fact.of), fact)
+    return tuple(found.values())[:MOST_FACTS]

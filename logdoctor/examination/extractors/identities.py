@@ -15,7 +15,7 @@ _NUMBER = re.compile(  # twice as fast as the package `regex` here, and a third 
 )
 _JOINED = later(r"(?<![\w:])(GPU|cuda:|rank|Rank)(\d{1,3})(?![\w.])")
 _HOST = later(
-    r"(?i)(?:\bon (?:the )?(?:host|node)|(?<![\w-])host(?:name)? {0,8}[:=]) ?['\"]?"
+    r"(?i)(?:\bon (?:the )?(?:host|node)|\bon(?= \w{1,60} \(pid )|(?<![\w-])host(?:name)? {0,8}[:=]) ?['\"]?"
     r"([a-z][\w-]{0,60}(?:\.[\w-]{1,60}){0,5})"
 )
 _ROLES = {
@@ -39,6 +39,8 @@ _PHRASES = {
     ),
 }
 """For a word that tells the part only behind others: these, the part, and the thing."""
+LONGEST_DEVICE = 3
+"""Digits of the number of a device. A longer one is a name of something else."""
 _NO_RANK = later(r"(?i)(?:\blora|\blow|\bmatrix|\btensor|\bfull|\bof)[ _-]$")
 _NO_HOST = frozenset("the a this each every all name is memory with side to and or it none null".split())
 SAMPLES = {
@@ -71,6 +73,8 @@ SAMPLES = {
     "4 ranks on 2 nodes; nranks 8": (),
     "low rank 4 approximation": (),
     "on node 3": (),
+    "no such device: 771204": (),
+    "unable to run a proxy on cmp7 (pid 9917)": ("identity.host=cmp7", "identity.pid=9917"),
 }
 
 
@@ -83,7 +87,7 @@ def extract(text: str) -> Iterator[Found]:
     found = [(match.start(), fact) for match in _NUMBER.finditer(text) if (fact := _numbered(text, match))]
     for match in _JOINED.finditer(text) if "GPU" in text or "cuda:" in text or "ank" in text else ():
         found.append((match.start(), Found(_ROLES[match[1].lower()], int(match[2]), said=match[0])))
-    for match in _HOST.finditer(text) if " node" in text or "ost" in text else ():
+    for match in _HOST.finditer(text) if " node" in text or "ost" in text or "(pid" in text else ():
         if match[1].lower() not in _NO_HOST:
             found.append((match.start(), Found("host", match[1], said=match[0])))
     yield from (fact for _, fact in sorted(found, key=lambda item: item[0]))
@@ -106,5 +110,7 @@ def _numbered(text: str, match: re.Match[str]) -> Found | None:
         or (role == "rank" and _NO_RANK.search(f"{before} "))
         or (role not in ("group", "number") and not match[2].isdigit())
     ):
+        return None
+    if role == "device" and len(match[2]) > LONGEST_DEVICE:
         return None
     return Found(role, number_or_text(match[2]), of=of, said=match[0])
