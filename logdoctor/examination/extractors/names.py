@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from re import Match
 
 from logdoctor.examination.extractors import Found, extracts
 from logdoctor.pack.regexes import later
@@ -209,9 +210,15 @@ def extract_wanted(text: str) -> Iterator[Found]:
             groups = found.groupdict()
             name = groups.get("quoted") or groups.get("bare") or ""
             name = name if groups.get("quoted") else name.rstrip(".:,/")
-            if name and name.lower() not in _NO_NAMES:
+            if name and name.lower() not in _NO_NAMES and not ({"invalid", "find"} & {*hints} and _is_prose(found)):
                 yield Found("wanted", name, of=(groups.get("of") or "").lower(), said=found[0])
                 return
+
+
+def _is_prose(found: Match[str]) -> bool:
+    """Return whether a bare name is an everyday word that no colon sets apart: "invalid device ordinal"."""
+    name, start = found["bare"], found.start("bare")
+    return bool(name and name.isalpha()) and found.string[start - 2 : start].strip() not in (":", "=")
 
 
 @extracts(
