@@ -49,9 +49,8 @@ def signal_field(fields: Mapping[str, Value]) -> dict[str, Value]:
     return {} if number is None else {"signal": number}
 
 
-def read_signal(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_signal(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Add the number of the signal that the line names in words."""
-    del below
     return Multiline(head.text, signal_field(fields))
 
 
@@ -89,13 +88,12 @@ def read_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
     return Multiline("\n".join(lines), extra, tuple(taken))
 
 
-def read_terminate(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_terminate(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read ``terminate called …``, ``what():``, the message's lines, and C++ frames.
 
     Processes that write at the same time put several ``terminate`` and ``what():`` heads before the same message. The
     line to quote is the line with the message.
     """
-    del fields
     lines: list[str] = [head.text]
     taken: list[int] = []
     message, state, evidence = "", "before", 0

@@ -18,12 +18,11 @@ _STACK = later(
 """Lines between the frames. Until Linux 5.x the state of the task and words of its stack in hex follow its name."""
 
 
-def read_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_stack(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read the kernel stack below the head.
 
     The field ``frames`` holds its functions, innermost first.
     """
-    del fields
     frames: list[str] = []
     taken: list[int] = []
     for message in below:

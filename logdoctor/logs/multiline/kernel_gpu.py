@@ -17,12 +17,11 @@ _NONFATAL = later(r"[A-Z_]{3,24} Nonfatal ")
 _LINK = later(r"\b[Ll]ink (?P<link>\d{1,3})\b")
 
 
-def level(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def level(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Set the level of an Xid from the catalogue and the message.
 
     It is a warning if the catalogue says so, or if the text says Nonfatal. Else it is an error.
     """
-    del below
     entry = catalogue("xid").find(fields.get("xid", ""))
     text = str(fields.get("text", head.text))
     mild = (entry and entry.columns["level"] == "warning") or _NONFATAL.match(text)
@@ -31,12 +30,11 @@ def level(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) 
     return Multiline(text, number_fields(link.groupdict()) if link else {}, level=level)
 
 
-def read_sentence(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_sentence(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Join the lines of a driver message. Each begins with ``NVRM:``.
 
     If a line says that the GPU fell off the bus, that line is quoted.
     """
-    del fields
     words: list[str] = [head.text]
     taken: list[int] = []
     evidence = 0

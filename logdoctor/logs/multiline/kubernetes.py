@@ -37,12 +37,11 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
 _NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
 
 
-def read_terminated(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_terminated(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read ``State: Terminated`` and the lines below it.
 
     The fields are reason, exit_code, signal and message.
     """
-    del fields
     lines, taken, values = [head.text.strip()], list[int](), dict[str, Value]()
     for line in islice(below, 8):
         part = _STATE_LINE.fullmatch(line.text)
@@ -76,12 +75,11 @@ def with_resource(head: Message, fields: Mapping[str, Value], below: Iterator[Me
     return Multiline(head.text, {**short, "host": gave_up} if gave_up else short)
 
 
-def read_probe(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_probe(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Set level error if a probe failed often.
 
     A service that starts fails a few probes, so that few failures are a warning.
     """
-    del below
     return Multiline(
         head.text, level="error" if (number(str(fields.get("times", 0))) or 0) >= _OFTEN_IN_VAIN else "warning"
     )

@@ -70,12 +70,11 @@ _MISSING_HELP = later(r"help about: (?P<topic>\S{1,200}) from the file: (?P<help
 _WORD = later(r"[A-Za-z][A-Za-z0-9_]*")
 
 
-def read_frame(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_frame(_head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read a frame from its upper to its lower row of dashes.
 
     Return None if the frame is not closed or its text is not about MPI.
     """
-    del head, fields
     lines: list[Message] = []
     for line in islice(below, MAX_FRAME_LINES):
         if _RULE.fullmatch(line.text):
@@ -116,9 +115,8 @@ def read_warning(head: Message, fields: Mapping[str, Value], below: Iterator[Mes
     return Multiline(multiline.text, multiline.fields, multiline.taken, multiline.evidence, level)
 
 
-def read_missing_help(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+def read_missing_help(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read ``Sorry! You were supposed to get help about: TOPIC from the file: FILE``: topic, help_file."""
-    del fields
     texts, taken = [head.text.strip()], list[int]()
     for line in islice(below, 6):
         if _RULE.fullmatch(line.text):

@@ -35,12 +35,11 @@ _DEVICE = later(
 )
 
 
-def read_peer(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_peer(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Add ``errno``, ``peer`` and ``device``, as far as named.
 
     The errno comes from the error text.
     """
-    del below
     text = str(fields.get("message", head.text))
     extra: dict[str, Value] = {}
     if (number := find_errno(text)) not in (None, errno.EIO):  # UCS_ERR_IO_ERROR stands for any failure of a transport
@@ -91,12 +90,11 @@ def _parse_hex(value: Value | None) -> int | None:
     return hex_number(str(value))
 
 
-def read_error_entry(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+def read_error_entry(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read libmlx5's dump of an error completion.
 
     ``syndrome``, ``status`` and ``vendor_err`` come from its fourth row.
     """
-    del fields
     words: list[str] = []
     taken: list[int] = []
     for line in islice(below, 4):
@@ -114,12 +112,11 @@ def read_error_entry(head: Message, fields: Mapping[str, Value], below: Iterator
     return Multiline(head.text, extra, tuple(taken))
 
 
-def read_crash(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_crash(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read UCX's crash report: ``frames`` and ``library``.
 
     The frames are functions, innermost first. The library is the first that is no run-time library.
     """
-    del fields
     taken, frames, libraries = list[int](), list[str](), list[str]()
     for line in islice(below, MAX_STACK_LINES):
         match = _STACK_LINE.fullmatch(line.text)

@@ -241,12 +241,11 @@ def _add_line(traceback: Traceback, line: Message, *, all_proven: bool) -> bool:
     return not proven and line.source.rank is None
 
 
-def read_message(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_message(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read on from an exception line without its traceback.
 
     The message may hold the traceback of a spawned process.
     """
-    del fields
     text = compiled(f"^(?:{LINE_MARKS}| +)").sub("", head.text).strip().rstrip("`*")
     match = EXCEPTION_LINE.match(text)
     if match is None:
