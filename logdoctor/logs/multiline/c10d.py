@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.logs.multiline.c10d_lines import read_error
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
 from logdoctor.model.numbers import numbers_in
@@ -28,32 +29,21 @@ _REPORT_LINE = later(
 
 def read_stack(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read the Python stack of a failed collective, innermost frame first."""
-    frames: list[str] = []
-    taken: list[int] = []
-    for message in below:
-        hit = _STACK_LINE.match(message.text)
-        if not hit:
-            break
-        frames.append(f"{hit['path']}:{hit['function']}")
-        taken.append(message.below)
-    return Multiline(head.text, {"frames": " > ".join(frames[:12])} if frames else {}, tuple(taken))
+    stack = [*matching(below, _STACK_LINE)]
+    frames = " > ".join(f"{hit['path']}:{hit['function']}" for _, hit in stack[:12])
+    return Multiline(head.text, {"frames": frames} if frames else {}, numbers_of(line for line, _ in stack))
 
 
 def read_desync(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read the report of TORCH_NCCL_DESYNC_DEBUG: the ranks behind, and the number of states."""
-    lines = [head.text]
-    taken: list[int] = []
-    for message in below:
-        if not _REPORT_LINE.match(message.text):
-            break
-        lines.append(message.text)
-        taken.append(message.below)
-    text = "\n".join(line.strip() for line in lines)
+    report = [line for line, _ in matching(below, _REPORT_LINE)]
+    lines = [line.text.strip() for line in (head, *report)]
+    text = "\n".join(lines)
     behind = [rank for hit in _BEHIND.finditer(text) for rank in numbers_in(hit["ranks"])]
     more: dict[str, Value] = {"states": sum(" started " in line or " finished " in line for line in lines)}
     if behind:
         more["ranks"] = tuple(dict.fromkeys(behind))
-    return Multiline(text, more, tuple(taken))
+    return Multiline(text, more, numbers_of(report))
 
 
 def read_own(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.codes import catalogue
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
 from logdoctor.model.numbers import number_fields
@@ -35,18 +36,10 @@ def read_sentence(head: Message, _fields: Mapping[str, Value], below: Iterator[M
 
     If a line says that the GPU fell off the bus, that line is quoted.
     """
-    words: list[str] = [head.text]
-    taken: list[int] = []
-    evidence = 0
-    for message in below:
-        more = _MORE.match(message.text)
-        if more is None or len(taken) == _MAX_MORE:
-            break
-        words.append(more["more"])
-        taken.append(message.below)
-        if _LOST.search(message.text):
-            evidence = message.below
-    return Multiline(" ".join(words), {}, tuple(taken), evidence)
+    lines = [*matching(below, _MORE, _MAX_MORE)]
+    lost = [line.below for line, _ in lines if _LOST.search(line.text)]
+    text = " ".join([head.text, *(more["more"] for _, more in lines)])
+    return Multiline(text, {}, numbers_of(line for line, _ in lines), lost[-1] if lost else 0)
 
 
 def read_device(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
 from logdoctor.model.numbers import number, number_or_text
 from logdoctor.pack.regexes import later
 
-_STATE_LINE = later(r"\s+(?P<name>Reason|Message|Exit Code|Signal|Started|Finished): +(?P<value>\S.*?)\s*")
+_STATE_LINE = later(r"\s+(?P<name>Reason|Message|Exit Code|Signal|Started|Finished): +(?P<value>\S.*?)\s*$")
 _RESOURCE = later(
     r"low on resource: (?P<low>[\w-]+)|(?P<eph>ephemeral[- ]storage|disk pressure|DiskPressure|"
     r"MemoryPressure|PIDPressure)|Insufficient (?P<lack>[\w./-]*\w)"
@@ -42,13 +43,8 @@ def read_terminated(head: Message, _fields: Mapping[str, Value], below: Iterator
 
     The fields are reason, exit_code, signal and message.
     """
-    lines, taken, values = [head.text.strip()], list[int](), dict[str, Value]()
-    for line in islice(below, 8):
-        part = _STATE_LINE.fullmatch(line.text)
-        if part is None:
-            break
-        taken.append(line.below)
-        lines.append(" ".join(line.text.split()))
+    state, values = [*matching(below, _STATE_LINE, 8)], dict[str, Value]()
+    for _, part in state:
         name, value = part["name"].lower().replace(" ", "_"), part["value"]
         if name in {"reason", "message", "exit_code", "signal"}:
             values[name] = number_or_text(value)
@@ -57,7 +53,8 @@ def read_terminated(head: Message, _fields: Mapping[str, Value], below: Iterator
     )
     if values.get("reason") in {"OOMKilled", "Evicted", "DeadlineExceeded"}:
         level = "fatal"
-    return Multiline("\n".join(lines), values, tuple(taken), level=level)
+    text = "\n".join([head.text.strip(), *(" ".join(line.text.split()) for line, _ in state)])
+    return Multiline(text, values, numbers_of(line for line, _ in state), level=level)
 
 
 def with_resource(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:

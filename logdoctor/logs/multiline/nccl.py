@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.multiline.nccl_advice import is_harmless
 from logdoctor.logs.multiline.nccl_lines import read_message
 from logdoctor.logs.record_pattern import Message, Multiline
@@ -18,6 +19,7 @@ _RAS_COUNT = later(
 )
 _RAS_OP = later(r"\s+Communicator ranks have different (?P<op>\w+) operation counts")
 _RAS_PROCESS = later(r"\s*Process (?P<pid>\d{1,10}) on node (?P<host>\S{1,255}) managing GPU")
+_INDENTED = later(r"  .*\S")
 _UNCAUGHT = ("group.cc", "group.cpp", "group.cu", "p2p.cc", "p2p.cpp", "p2p.cu")
 """Sources that pass an error up only to those who give up over it; others try a second way (CollNet, a plugin)."""
 _FAILURES = range(1, 7)
@@ -47,13 +49,9 @@ def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Messa
     A rank differs if it did fewer operations than the others. Without counts all listed ranks differ. RAS lists the
     fewer ranks, so those behind may not be listed, but those ahead.
     """
-    lines, taken, more, counts = [head.text], list[int](), dict[str, Value](), list[int]()
+    more, counts, lines = dict[str, Value](), list[int](), [line for line, _ in matching(below, _INDENTED)]
     count, listed = -1, list[tuple[int, int, str]]()
-    for message in below:
-        if not message.text.startswith("  ") or not message.text.strip():
-            break
-        lines.append(message.text.strip())
-        taken.append(message.below)
+    for message in lines:
         if hit := _RAS_OP.match(message.text):
             more["op"] = hit["op"]
         if hit := _RAS_COUNT.match(message.text):
@@ -70,17 +68,15 @@ def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Messa
         if members:
             more[name] = tuple(rank for rank, _ in members)
             more[f"{name}_hosts"] = tuple(dict.fromkeys(host for _, host in members))
-    return Multiline("\n".join(lines), more, tuple(taken))
+    return Multiline(_text(head, lines), more, numbers_of(lines))
 
 
 def ras_dead(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read the hosts of processes that do not answer, from the lines below."""
-    lines, taken, hosts = [head.text], list[int](), dict[str, None]()
-    for message in below:
-        hit = _RAS_PROCESS.match(message.text)
-        if hit is None:
-            break
-        lines.append(message.text.strip())
-        taken.append(message.below)
-        hosts.setdefault(hit["host"])
-    return Multiline("\n".join(lines), {"odd_hosts": tuple(hosts)} if hosts else {}, tuple(taken))
+    processes = [*matching(below, _RAS_PROCESS)]
+    lines, hosts = [line for line, _ in processes], tuple(dict.fromkeys(hit["host"] for _, hit in processes))
+    return Multiline(_text(head, lines), {"odd_hosts": hosts} if hosts else {}, numbers_of(lines))
+
+
+def _text(head: Message, lines: Iterable[Message]) -> str:
+    return "\n".join([head.text, *(line.text.strip() for line in lines)])

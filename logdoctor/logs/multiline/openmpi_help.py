@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from logdoctor.logs import record_patterns
+from logdoctor.logs.multiline.lines_below import numbers_of
 from logdoctor.logs.record_pattern import LineReader, Message, Multiline
 from logdoctor.model import Level, Value
 from logdoctor.model.numbers import number_or_text
@@ -117,15 +118,10 @@ def read_warning(head: Message, fields: Mapping[str, Value], below: Iterator[Mes
 
 def read_missing_help(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read ``Sorry! You were supposed to get help about: TOPIC from the file: FILE``: topic, help_file."""
-    texts, taken = [head.text.strip()], list[int]()
-    for line in islice(below, 6):
-        if _RULE.fullmatch(line.text):
-            break
-        taken.append(line.below)
-        texts.append(line.text.strip())
-    text = " ".join(part for part in texts if part)
+    lines = [*takewhile(lambda line: not _RULE.fullmatch(line.text), islice(below, 6))]
+    text = " ".join(part for line in (head, *lines) if (part := line.text.strip()))
     match = _MISSING_HELP.search(text)
-    return Multiline(text, {k: v for k, v in match.groupdict().items() if v} if match else {}, tuple(taken))
+    return Multiline(text, {k: v for k, v in match.groupdict().items() if v} if match else {}, numbers_of(lines))
 
 
 def _framed(lines: list[Message], end: int) -> Multiline | None:

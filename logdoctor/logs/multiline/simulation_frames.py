@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from logdoctor.logs.multiline.crash_stacks import signal_field
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
 from logdoctor.model import Value
 from logdoctor.model.numbers import number_fields
@@ -34,6 +35,7 @@ _MPI_ABORT = later(
     r"Abort\(-?\d{1,10}\) on node \d{1,7} \(rank (\d{1,7}) in comm|"
     r"application called MPI_Abort\(.{1,80}\) - process (\d{1,7})"
 )
+_ARROW = later(r"-> (?P<said>.*)")
 _RULE = later(r"^[\s*%=~+#-]{8,}$")
 MAX_EXCEPTION_LINES = 30
 _WORD = later(r"[a-z]{2}")
@@ -118,14 +120,10 @@ def read_dealii_error(head: Message, _fields: Mapping[str, Value], below: Iterat
 
 def read_arrow(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read DFTB+'s lines behind ``->``. Return None if none follow, because other programs print such heads."""
-    texts, taken = list[str](), list[int]()
-    for line in islice(below, MAX_MESSAGE_LINES):
-        if not line.text.startswith("-> "):
-            break
-        texts.append(line.text[3:].strip())
-        taken.append(line.below)
-    message = " ".join(texts)
-    return Multiline(f"{head.text}\n{message}", {"message": message}, tuple(taken)) if texts else None
+    lines = [*matching(below, _ARROW, MAX_MESSAGE_LINES)]
+    message = " ".join(arrow["said"].strip() for _, arrow in lines)
+    taken = numbers_of(line for line, _ in lines)
+    return Multiline(f"{head.text}\n{message}", {"message": message}, taken) if lines else None
 
 
 def read_vasp_box(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
@@ -182,10 +180,7 @@ def read_hdf5_stack(head: Message, _fields: Mapping[str, Value], below: Iterator
     """
     texts, taken, evidence, minor = [head.text], list[int](), 0, ""
     message = ""
-    for line in islice(below, MAX_STACK_LINES):
-        entry = _HDF5_ENTRY.match(line.text)
-        if entry is None:
-            break
+    for line, entry in matching(below, _HDF5_ENTRY, MAX_STACK_LINES):
         taken.append(line.below)
         if entry["said"]:
             message, evidence, minor = entry["said"].strip(), line.below, ""

@@ -13,12 +13,13 @@ from itertools import islice
 
 from logdoctor.codes import catalogue
 from logdoctor.logs.error_numbers import find_errno
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
 from logdoctor.model.numbers import hex_number, number
 from logdoctor.pack.regexes import later
 
-_HEX_LINE = later(r"(?:[\w.:-]+ )?\s*(?P<words>(?:[0-9a-f]{8} ){3}[0-9a-f]{8})\s*")
+_HEX_LINE = later(r"(?:[\w.:-]+ )?\s*(?P<words>(?:[0-9a-f]{8} ){3}[0-9a-f]{8})\s*$")
 _PEER = later(
     r"(?:dest_addr=|[Pp]eer[ =]|remote[ =]|to |from |addr=|"
     r"connect\()\[?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f:]{3,39}\]:\d{1,5})"
@@ -95,21 +96,15 @@ def read_error_entry(head: Message, _fields: Mapping[str, Value], below: Iterato
 
     ``syndrome``, ``status`` and ``vendor_err`` come from its fourth row.
     """
-    words: list[str] = []
-    taken: list[int] = []
-    for line in islice(below, 4):
-        match = _HEX_LINE.fullmatch(line.text)
-        if match is None:
-            break
-        words += match["words"].split()
-        taken.append(line.below)
+    rows = [*matching(below, _HEX_LINE, 4)]
+    words = [word for _, row in rows for word in row["words"].split()]
     extra: dict[str, Value] = {}
     if len(words) == 16:
         syndrome = int(words[13][6:8], 16)
         extra |= {"vendor_err": int(words[13][4:6], 16), "syndrome": syndrome}
         if (status := syndrome_status(syndrome)) is not None:
             extra["status"] = status
-    return Multiline(head.text, extra, tuple(taken))
+    return Multiline(head.text, extra, numbers_of(line for line, _ in rows))
 
 
 def read_crash(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
