@@ -49,11 +49,6 @@ def signal_field(fields: Mapping[str, Value]) -> dict[str, Value]:
     return {} if number is None else {"signal": number}
 
 
-def read_signal(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
-    """Add the number of the signal that the line names in words."""
-    return Multiline(head.text, signal_field(fields))
-
-
 def read_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read the head and the stack below.
 

@@ -15,7 +15,6 @@ from itertools import chain, islice
 import regex
 
 from logdoctor.logs.record_pattern import Message, Multiline
-from logdoctor.logs.signals import signal_number
 from logdoctor.model import Value
 from logdoctor.model.numbers import number_fields, number_or_text
 from logdoctor.pack.regexes import later
@@ -255,23 +254,6 @@ def read_mpd_end(head: Message, _fields: Mapping[str, Value], below: Iterator[Me
         if line.text.strip():
             break
     return Multiline(head.text)
-
-
-def read_signal(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
-    """Add the number of the signal in the field ``signal_text``."""
-    number = signal_number(str(fields.get("signal_text", "")))
-    return Multiline(head.text, {} if number is None else {"signal": number})
-
-
-def read_nid(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read a line of ALPS about a numbered node.
-
-    Fields: ``host`` and, if named, ``signal``. ALPS calls node 27 ``nid00027``.
-    """
-    signal_block = read_signal(head, fields, below)
-    return Multiline(
-        head.text, {**(signal_block.fields if signal_block else {}), "host": f"nid{fields.get('nid', 0):0>5}"}
-    )
 
 
 def read_own_host(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.multiline.nccl_advice import is_harmless
-from logdoctor.logs.multiline.nccl_lines import read_message
+from logdoctor.logs.multiline.nccl_lines import format_bus_id, read_message
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
-from logdoctor.model.numbers import number, numbers_in
+from logdoctor.model.numbers import number, number_fields, numbers_in
 from logdoctor.pack.regexes import later
 
 _RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
@@ -41,6 +41,12 @@ def failed_start(head: Message, fields: Mapping[str, Value], _below: Iterator[Me
     text, logger = str(fields.get("text", head.text)), str(fields.get("file", "")).rsplit("/", 1)[-1]
     uncaught = fields.get("thread") == "Async thread" or (logger in _UNCAUGHT and fields.get("result") in _FAILURES)
     return Multiline(text, level="error" if uncaught else None)
+
+
+def sharing_ranks(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
+    """Join the two ranks that share a GPU."""
+    ranks = tuple(number_fields({name: str(fields.get(name, "")) for name in ("first", "second")}).values())
+    return Multiline(head.text, {"group_ranks": ranks, "bus_id": format_bus_id(fields.get("bus_id", ""))})
 
 
 def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:

@@ -124,9 +124,12 @@ def format_address(address: str) -> str:
 def format_bus_id(value: Value) -> str:
     """Return NCCL's bus id in the usual form.
 
-    ``1a000`` (hex without leading zeros, the last digit is the function) gives ``0000:1a:00``.
+    ``1a000`` (hex without leading zeros, the last digit is the function) gives ``0000:1a:00``, as does the bare bus
+    ``0x1a`` of nccl-tests.
     """
     text = str(value)
+    if compiled(r"0x[0-9a-f]{1,2}").fullmatch(text):
+        return f"0000:{text[2:]:0>2}:00"
     if not compiled(r"[0-9a-fA-F]{1,12}").fullmatch(text):
         return text
     digits = text.lower().rjust(9, "0")
