@@ -79,10 +79,7 @@ def product_versions(rows: Iterable[tuple[str, str, Sequence[int]]]) -> list[dic
 
 
 def not_read(problems: Iterable[Any]) -> list[dict[str, str]]:
-    """Return place and reason of each problem.
-
-    If ``why`` is empty, the reason is what happened.
-    """
+    """Return place and reason of each problem. If ``why`` is empty, the reason is what happened."""
     return [{"where": problem.where, "why": problem.why or problem.what} for problem in problems]
 
 

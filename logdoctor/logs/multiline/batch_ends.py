@@ -67,10 +67,7 @@ _REASON_WORDS = (
 
 
 def read_reason(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
-    """Return the reason why a batch system ended a job.
-
-    The words of the message decide on the field ``reason``.
-    """
+    """Return the reason why a batch system ended a job. The words of the message decide on the field ``reason``."""
     words = str(fields.get("message", head.text))
     reason = next((name for name, tokens in _REASON_WORDS if any(token in words for token in tokens)), "other")
     return Multiline(head.text, {"reason": reason})

@@ -13,10 +13,7 @@ from logdoctor.model import Value
 
 
 def with_peer(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Join host and port to the field ``peer`` and make errno positive.
-
-    Lines of a C++ stack below are read as well.
-    """
+    """Join host and port to the field ``peer`` and make errno positive. Lines of a C++ stack below are read as well."""
     multiline = read_error(head, fields, below)
     more = {name: value for name, value in multiline.fields.items() if name not in ("peer", "errno")}
     if "store_host" in fields and "port" in fields:

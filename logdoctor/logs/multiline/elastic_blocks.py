@@ -94,10 +94,7 @@ class Summary(Struct):
 
 
 def read_summary(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read the summary from its line ``NAME FAILED`` or ``Root Cause``.
-
-    Return None if no entry follows.
-    """
+    """Read the summary from its line ``NAME FAILED`` or ``Root Cause``. Return None if no entry follows."""
     summary = Summary(in_root=bool(_ROOT.match(head.text)))
     gap = 0
     for line in _without_prefix(head, below):
@@ -131,10 +128,7 @@ def _without_prefix(head: Message, below: Iterator[Message]) -> Iterator[Message
 
 
 def read_entry(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read an entry from its line ``rank : N (local_rank: N)``.
-
-    The summary's head is cut off.
-    """
+    """Read an entry from its line ``rank : N (local_rank: N)``. The summary's head is cut off."""
     entry = Summary(in_root=True)
     entry.start()
     for line in (head, *below):

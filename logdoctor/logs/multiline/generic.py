@@ -51,10 +51,7 @@ def read_message(head: Message, fields: Mapping[str, Value], _below: Iterator[Me
 
 
 def read_spoken(head: Message, _fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
-    """Read a line whose stripped prefix has level error or fatal.
-
-    Return None for lines of a stack.
-    """
+    """Read a line whose stripped prefix has level error or fatal. Return None for lines of a stack."""
     level = head.source.level
     if level not in ("error", "fatal") or _STACK.match(head.text) or _CALM.search(head.text):
         return None

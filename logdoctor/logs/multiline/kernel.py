@@ -21,10 +21,7 @@ _STACK = later(
 
 
 def read_stack(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read the kernel stack below the head.
-
-    The field ``frames`` holds its functions, innermost first.
-    """
+    """Read the kernel stack below the head. The field ``frames`` holds its functions, innermost first."""
     lines = [*takewhile(lambda line: _FRAME.search(line.text) or _STACK.search(line.text), below)]
     frames = [frame["function"] for line in lines if (frame := _FRAME.search(line.text))][:_MAX_FRAMES]
     more: dict[str, Value] = {"frames": tuple(frames), "message": " < ".join(frames)} if frames else {}

@@ -39,10 +39,7 @@ _NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
 
 
 def read_terminated(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read ``State: Terminated`` and the lines below it.
-
-    The fields are reason, exit_code, signal and message.
-    """
+    """Read ``State: Terminated`` and the lines below it. The fields are reason, exit_code, signal and message."""
     state, values = [*matching(below, _STATE_LINE, 8)], dict[str, Value]()
     for _, part in state:
         name, value = part["name"].lower().replace(" ", "_"), part["value"]

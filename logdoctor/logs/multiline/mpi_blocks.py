@@ -243,10 +243,7 @@ def read_bad_termination(head: Message, fields: Mapping[str, Value], below: Iter
 
 
 def read_mpd_end(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read MPD's two lines about the end of a rank.
-
-    ``signal`` or ``exit_code`` come from the second.
-    """
+    """Read MPD's two lines about the end of a rank. ``signal`` or ``exit_code`` come from the second."""
     for line in islice(below, 3):
         if match := _MPD_END.search(line.text):
             end_fields = number_fields(match.groupdict())

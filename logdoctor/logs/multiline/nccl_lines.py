@@ -153,10 +153,7 @@ def message_fields(message: str) -> dict[str, Value]:
 
 
 def read_message(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
-    """Return the message with the values in it.
-
-    The message is the field ``text``, else the whole line.
-    """
+    """Return the message with the values in it. The message is the field ``text``, else the whole line."""
     text = str(fields.get("text", head.text))
     return Multiline(text, {name: value for name, value in message_fields(text).items() if name not in fields})
 

@@ -107,10 +107,7 @@ def read_help_text(head: Message, fields: Mapping[str, Value], below: Iterator[M
 
 
 def read_warning(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read a help text as a warning.
-
-    The level is fatal if its own words say that the job ends.
-    """
+    """Read a help text as a warning. The level is fatal if its own words say that the job ends."""
     multiline = read_help_text(head, fields, below)
     level: Level = "fatal" if help_level(multiline.text) == "fatal" else "warning"
     return Multiline(multiline.text, multiline.fields, multiline.taken, multiline.evidence, level)

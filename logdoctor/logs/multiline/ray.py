@@ -26,10 +26,7 @@ _NAMES = {"worker_pid": "pid", "ip": "host"}
 
 
 def read_death(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read the fields of a dead worker or actor.
-
-    They stand in the head or on the lines below.
-    """
+    """Read the fields of a dead worker or actor. They stand in the head or on the lines below."""
     lines = [line for line, _ in matching(below, _MORE, MAX_LINES)]
     fields: dict[str, Value] = {}
     for line in (head, *lines):

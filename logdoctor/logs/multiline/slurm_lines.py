@@ -103,10 +103,7 @@ def cancel_reason(words: str) -> str:
 
 
 def read_hosts(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
-    """Expand the nodes of a line to ``hosts``.
-
-    ``host`` is added if there is a single node.
-    """
+    """Expand the nodes of a line to ``hosts``. ``host`` is added if there is a single node."""
     hosts = expand_hosts(str(fields.get("hosts", "")))
     extra: dict[str, Value] = {"hosts": hosts} if hosts else {}
     if len(hosts) == 1:

@@ -37,10 +37,7 @@ _DEVICE = later(
 
 
 def read_peer(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
-    """Add ``errno``, ``peer`` and ``device``, as far as named.
-
-    The errno comes from the error text.
-    """
+    """Add ``errno``, ``peer`` and ``device``, as far as named. The errno comes from the error text."""
     text = str(fields.get("message", head.text))
     extra: dict[str, Value] = {}
     if (number := find_errno(text)) not in (None, errno.EIO):  # UCS_ERR_IO_ERROR stands for any failure of a transport

@@ -27,10 +27,7 @@ def read_cause(head: Message, _fields: Mapping[str, Value], below: Iterator[Mess
 
 
 def read_exception(_head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read an exception of Snakemake, its place, and the message below.
-
-    Return None if Snakemake restarts the job.
-    """
+    """Read an exception of Snakemake, its place, and the message below. Return None if Snakemake restarts the job."""
     lines = list(islice(below, 60))
     if any(line.text.lstrip().startswith("Trying to restart job") for line in lines):
         return None
