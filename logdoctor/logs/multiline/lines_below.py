@@ -72,6 +72,33 @@ def read_while(pattern: str) -> MultilineReader:
     return read
 
 
+def read_if(pattern: str, within: int = 1) -> MultilineReader:
+    """Return a reader that makes the record only if one of the next lines matches.
+
+    Named groups become fields. With such a group that line belongs to the record.
+    """
+    expression = later(pattern)
+
+    def read(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+        found = next(((line, hit) for line in islice(below, within) if (hit := expression.search(line.text))), None)
+        if found is None:
+            return None
+        fields = {name: number_or_text(value) for name, value in found[1].groupdict().items() if value}
+        return Multiline(head.text, fields, (found[0].below,) if fields else ())
+
+    return read
+
+
+def read_unless(pattern: str, within: int) -> MultilineReader:
+    """Return a reader that makes no record if one of the next lines matches."""
+    expression = later(pattern)
+
+    def read(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+        return None if any(expression.search(line.text) for line in islice(below, within)) else Multiline(head.text)
+
+    return read
+
+
 def read_until(pattern: str) -> MultilineReader:
     """Return a reader that takes all lines up to the one that matches, or none if none matches."""
     expression = later(pattern)

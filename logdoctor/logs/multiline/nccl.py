@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from logdoctor.logs.multiline.lines_below import matching, numbers_of
-from logdoctor.logs.multiline.nccl_advice import is_harmless
 from logdoctor.logs.multiline.nccl_lines import format_bus_id, read_message
-from logdoctor.logs.record_pattern import Message, Multiline
+from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
 from logdoctor.model import Value
 from logdoctor.model.numbers import number, number_fields, numbers_in
 from logdoctor.pack.regexes import later
@@ -23,14 +22,22 @@ _INDENTED = later(r"  .*\S")
 _UNCAUGHT = ("group.cc", "group.cpp", "group.cu", "p2p.cc", "p2p.cpp", "p2p.cu")
 """Sources that pass an error up only to those who give up over it; others try a second way (CollNet, a plugin)."""
 _FAILURES = range(1, 7)
+_MAX_SEARCHED = 400
+"""Characters of a message that are searched for advice."""
 
 
-def harmless(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read the message of a warning after which NCCL goes on, else return None.
+def harmless(words: str) -> MultilineReader:
+    """Return a reader of a warning after which NCCL goes on: the start of its message holds one of ``words``.
 
-    The record ``nccl.warn`` reads all other warnings.
+    The reader returns None for all other warnings, which the record ``nccl.warn`` reads.
     """
-    return read_message(head, fields, below) if is_harmless(str(fields.get("text", ""))) else None
+    pattern = later(words)
+
+    def read(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+        start = str(fields.get("text", ""))[:_MAX_SEARCHED]
+        return read_message(head, fields, below) if pattern.search(start) else None
+
+    return read
 
 
 def failed_start(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:

@@ -141,13 +141,6 @@ def read_vasp_box(head: Message, _fields: Mapping[str, Value], below: Iterator[M
     return Multiline(f"{head.text}\n{message}".strip(), {"message": message} if message else {}, tuple(taken))
 
 
-def read_foam_stack(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read the head of OpenFOAM's stack. Return None for the stack of a signal handler."""
-    return (
-        None if any("::sigHandler" in line.text for line in islice(below, MAX_MESSAGE_LINES)) else Multiline(head.text)
-    )
-
-
 def read_charm_end(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read Charm++'s ``Processor N Exiting: …`` and the ``Reason:`` below.
 
