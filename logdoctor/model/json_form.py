@@ -49,10 +49,6 @@ def text_or_null(text: str) -> str | None:
     return text or None
 
 
-def round_to_3(number: float) -> float:
-    return round(number, 3)
-
-
 def round_to_4(number: float) -> float:
     return round(number, 4)
 
@@ -106,7 +102,7 @@ ADAPTERS: Mapping[str, Adapter] = {
     "Comparison.only_good": messages,
     "Diagnosis.coverage.not_read": not_read,
     "Evidence.around": numbered_lines,
-    "HostClock.ahead_s": round_to_3,
+    "HostClock.ahead_s": round_or_null,
     "FirstMover.lead_s": round_or_null,
     "JobSummary.environment": named_values,
     "JobSummary.step_seconds": round_or_null,

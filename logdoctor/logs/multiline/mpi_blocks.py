@@ -14,6 +14,7 @@ from itertools import chain, islice
 
 import regex
 
+from logdoctor.logs.multiline.crash_stacks import stack_fields
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
 from logdoctor.model.numbers import number_fields, number_or_text
@@ -93,11 +94,7 @@ def read_crash(head: Message, _fields: Mapping[str, Value], below: Iterator[Mess
             texts.append(rest)
             values.update(_first_matches(_SIGNAL, rest))
             evidence = line.below if "Signal:" in rest else evidence
-    if frames:
-        values["frames"] = tuple(frames)
-    if libraries:
-        values["library"] = libraries[0]
-    return Multiline("\n".join(texts + frames), values, tuple(taken), evidence)
+    return Multiline("\n".join(texts + frames), values | stack_fields(frames, libraries), tuple(taken), evidence)
 
 
 def read_crash_frames(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
@@ -124,10 +121,7 @@ def read_crash_frames(head: Message, _fields: Mapping[str, Value], below: Iterat
             evidence = line.below
     if not (libraries or ends) or "abort" in frames:
         return None
-    values: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
-    if libraries:
-        values["library"] = libraries[0]
-    return Multiline("\n".join((rest, *frames)), values, tuple(taken), evidence)
+    return Multiline("\n".join((rest, *frames)), stack_fields(frames, libraries), tuple(taken), evidence)
 
 
 def _add_frame(function: str | None, lib: str | None, frames: list[str], libraries: list[str]) -> None:

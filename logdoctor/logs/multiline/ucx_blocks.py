@@ -13,6 +13,7 @@ from itertools import islice
 
 from logdoctor.codes import catalogue
 from logdoctor.logs.error_numbers import find_errno
+from logdoctor.logs.multiline.crash_stacks import stack_fields
 from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
@@ -122,7 +123,4 @@ def read_crash(head: Message, _fields: Mapping[str, Value], below: Iterator[Mess
             frames.append(match["function"].partition("+")[0])
         if match and match["library"] and not _RUN_TIME.search(match["library"]):
             libraries.append(match["library"])
-    extra: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
-    if libraries:
-        extra["library"] = libraries[0]
-    return Multiline("\n".join([head.text, *frames]), extra, tuple(taken))
+    return Multiline("\n".join([head.text, *frames]), stack_fields(frames, libraries), tuple(taken))
