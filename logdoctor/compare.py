@@ -43,10 +43,7 @@ def compare(
     lang: str = "en",
     watch: Watch | None = None,
 ) -> Comparison:
-    """Compare the logs of a good run with those of a bad run.
-
-    Raises `InputError` if nothing of a run can be read.
-    """
+    """Compare the logs of a good run with those of a bad run. Raises `InputError` if nothing of a run can be read."""
     knowledge = gather(rule_folders(rules))
     good_run, bad_run = (_Run.read(inputs, knowledge, lang, watch) for inputs in (good, bad))
     good_messages, bad_messages = good_run.messages(), bad_run.messages()

@@ -46,10 +46,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def page_in_frame(diagnosis: Diagnosis) -> str:
-    """Return the HTML report in a frame.
-
-    The frame runs no script and cannot touch the notebook around it.
-    """
+    """Return the HTML report in a frame. The frame runs no script and cannot touch the notebook around it."""
     from logdoctor.render import render
 
     page = escape(render(diagnosis, "html"), quote=True)

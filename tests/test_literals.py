@@ -14,8 +14,9 @@ from format_probe import formats
 from logdoctor.logs import record_patterns
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.logs.record_pattern import RecordPattern
-from logdoctor.matcher import Atom, Pattern, literal_pattern, make_pattern
+from logdoctor.matcher import Atom, Pattern
 from logdoctor.matcher.literals import text_cost
+from logdoctor.matcher.scan_pattern import literal_pattern, make_pattern
 from logdoctor.pipeline.diagnosis import events
 
 CORPUS = Path(__file__).parent.parent / "corpus"

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from logdoctor.matcher import Matcher, Pattern, hyperscan_engine, make_pattern, make_plan
+from logdoctor.matcher import Matcher, Pattern, hyperscan_engine, make_plan
+from logdoctor.matcher.scan_pattern import make_pattern
 from logdoctor.pack import cached_files
 
 PATTERNS = [Pattern.of_form("error: [a-z]"), make_pattern("peer [0-9]+ lost")]

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logdoctor.matcher import Matcher, Pattern, make_pattern, make_plan
+from logdoctor.matcher import Matcher, Pattern, make_plan
 from logdoctor.matcher.engine import ID_BITS, ID_MASK, load_engine
 from logdoctor.matcher.hyperscan_engine import HyperscanEngine
 from logdoctor.matcher.scan import TAIL_BYTES, Scan
+from logdoctor.matcher.scan_pattern import make_pattern
 from logdoctor.matcher.throttle import (
     BACKOFF_WINDOWS,
     EXHAUSTED_TAIL_HITS,

@@ -9,7 +9,8 @@ import regex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from logdoctor.matcher import Matcher, Pattern, make_plan, scan_form
+from logdoctor.matcher import Matcher, Pattern, make_plan
+from logdoctor.matcher.scan_pattern import scan_form
 
 REALISTIC = [
     (r"^\s*(?P<head>Traceback) \(most recent call last\):$", "  Traceback (most recent call last):"),

@@ -23,7 +23,7 @@ from logdoctor.model.times import iso_time, printed_time
 from logdoctor.render import render
 from logdoctor.render.differences import render_comparison
 
-STRUCTS = [name for name in model.__all__ if hasattr(getattr(model, name), "__struct_fields__")]
+STRUCTS = [name for name in dir(model) if hasattr(getattr(model, name), "__struct_fields__")]
 
 COMPARISON_VALIDATOR = Draft202012Validator(forbid_other_keys(json_schema("comparison")))
 

@@ -9,8 +9,8 @@ import pytest
 
 from logdoctor import diagnose
 from logdoctor.logs import record_patterns
-from logdoctor.matcher import scan_cost
 from logdoctor.matcher.engine import ID_MASK
+from logdoctor.matcher.scan_pattern import scan_cost
 from logdoctor.pipeline.knowledge import Knowledge
 
 FLOODS = [

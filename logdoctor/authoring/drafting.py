@@ -14,7 +14,7 @@ from msgspec import Struct
 from logdoctor.inputs import open_streams
 from logdoctor.logs import parse_text
 from logdoctor.logs.line_parser import read_message
-from logdoctor.matcher import make_pattern
+from logdoctor.matcher.scan_pattern import make_pattern
 from logdoctor.model import InputError, Job, Problem, Record, Stream
 from logdoctor.pipeline.masking import Piece, split_values
 from logdoctor.ruleset import BASE, SUFFIX

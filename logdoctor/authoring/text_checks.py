@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
-from logdoctor.matcher import scan_cost
+from logdoctor.matcher.scan_pattern import scan_cost
 from logdoctor.model import Symptom
 from logdoctor.model.kinds import fits
 

@@ -192,10 +192,7 @@ def _choose_threshold(held_out: Any) -> float:
 
 
 def _make_model(fitted: Any, temperature: float, threshold: float) -> LinearModel:
-    """Make a model with rounded weights.
-
-    The smallest weights are dropped until the file is small enough.
-    """
+    """Make a model with rounded weights. The smallest weights are dropped until the file is small enough."""
     classes = tuple(str(c) for c in fitted.classes_)
     table, bias = fitted.coef_, fitted.intercept_
     if len(classes) == 2:  # scikit-learn returns one row of weights for two classes

@@ -36,17 +36,3 @@ from logdoctor.codes.lookup import (
     follows,
 )
 from logdoctor.codes.table import Catalogue, Entry, catalogue, names
-
-__all__ = [
-    "Catalogue",
-    "Entry",
-    "catalogue",
-    "column_names",
-    "column_values",
-    "explain",
-    "explain_codes",
-    "explained_fields",
-    "find_entries",
-    "follows",
-    "names",
-]

@@ -48,10 +48,7 @@ def _diagnose(case: Case, pack: Knowledge, model: Path | None) -> Answer:
 
 
 def _guess(case: Case, pack: Knowledge, model: Path) -> Answer:
-    """Return the most probable class, also below the threshold.
-
-    A log without records is healthy.
-    """
+    """Return the most probable class, also below the threshold. A log without records is healthy."""
     features = extract_features(events(case.logs, knowledge=pack))
     best = load_model(model).most_probable(features)
     return Answer(case, best.signature, best.probability, "classifier") if features else Answer(case, HEALTHY)

@@ -39,10 +39,7 @@ class Case(Struct, frozen=True):
 
 
 def load_cases(folders: Iterable[Path]) -> list[Case]:
-    """Load the cases below ``folders``, sorted by path.
-
-    Raises `InputError` if a case is faulty or there is none.
-    """
+    """Load the cases below ``folders``, sorted by path. Raises `InputError` if a case is faulty or there is none."""
     cases = [_load_case(file) for folder in folders for file in sorted(_case_files(folder))]
     if not cases:
         where = ", ".join(map(str, folders))
@@ -85,10 +82,7 @@ def _read(file: Path) -> Mapping[str, Any]:
 
 
 def _values(culprit: Any, name: str) -> list[Any]:
-    """Return the value of ``name`` or its plural as a list.
-
-    ``{rank: 3}`` and ``{ranks: [3]}`` both give ``[3]``.
-    """
+    """Return the value of ``name`` or its plural as a list. ``{rank: 3}`` and ``{ranks: [3]}`` both give ``[3]``."""
     if not isinstance(culprit, Mapping):
         return []
     value = culprit.get(name, culprit.get(f"{name}s"))

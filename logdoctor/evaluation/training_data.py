@@ -108,10 +108,7 @@ def _variants(log: str) -> Iterator[str]:
 
 
 def _without_proof(log: str, pack: Knowledge) -> str:
-    """Return the log without its decisive lines.
-
-    Returns an empty text if no rule matches the log.
-    """
+    """Return the log without its decisive lines. Returns an empty text if no rule matches the log."""
     proof = {e.line.number for c in _rule_causes(log, pack) for e in c.evidence}
     return "\n".join(line for n, line in enumerate(log.splitlines(), 1) if n not in proof) if proof else ""
 

@@ -8,10 +8,7 @@ from logdoctor.inputs.streams import ByteReader, Layer
 
 
 class Transcoder(Layer):
-    """Text of another Unicode encoding, read as UTF-8.
-
-    Invalid code units become U+FFFD.
-    """
+    """Text of another Unicode encoding, read as UTF-8. Invalid code units become U+FFFD."""
 
     def __init__(self, reader: ByteReader, encoding: str) -> None:
         """Convert ``reader`` from ``encoding``, a Python codec that drops the mark."""

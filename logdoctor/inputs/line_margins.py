@@ -89,10 +89,7 @@ def strip_margins(reader: ByteReader) -> ByteReader:
 
 
 def detect_margin(head: bytes) -> bytes:
-    """Return the expression of the margin before all lines of ``head``.
-
-    Return ``b""`` if there is none.
-    """
+    """Return the expression of the margin before all lines of ``head``. Return ``b""`` if there is none."""
     if head[:1] not in b" \t[0123456789>|-*\xe2" and b"\t" not in head[:MAX_WIDTH]:
         return b""
     end = head.count(b"\n") if not head.endswith(b"\n") else None

@@ -35,10 +35,7 @@ class Opener:
         self._file_ids: set[tuple[int, int]] = set()
 
     def open_path(self, input_file: InputFile) -> Iterator[LogStream]:
-        """Yield the logs in a file that the job has not read yet.
-
-        The same file may appear under several names.
-        """
+        """Yield the logs in a file that the job has not read yet. The same file may appear under several names."""
         name, named = printable_path(input_file.path), input_file.explicit and not self._found
         try:
             with _open(input_file.path, wait=named) as file:
@@ -203,10 +200,7 @@ def _no_log_error(file_type: FileType, name: str) -> InputError:
 
 
 def _enlarge_pipe(pipe: io.FileIO) -> None:
-    """Let a pipe hold 1 MiB (Linux only).
-
-    Writer and reader then wait less often for each other.
-    """
+    """Let a pipe hold 1 MiB (Linux only). Writer and reader then wait less often for each other."""
     try:
         import fcntl
 
@@ -216,8 +210,5 @@ def _enlarge_pipe(pipe: io.FileIO) -> None:
 
 
 def printable_path(path: str) -> str:
-    """Replace unprintable characters of a path by U+FFFD.
-
-    These are broken bytes, newlines and terminal codes.
-    """
+    """Replace unprintable characters of a path by U+FFFD. These are broken bytes, newlines and terminal codes."""
     return "".join(c if c.isprintable() else "\ufffd" for c in path)

@@ -62,10 +62,7 @@ class PushbackReader(Layer):
 
 
 class Guarded(Layer):
-    """An open file from a caller, of any class, left open.
-
-    Any exception of the file becomes an `InputError`.
-    """
+    """An open file from a caller, of any class, left open. Any exception of the file becomes an `InputError`."""
 
     def __init__(self, file: object, name: str) -> None:
         """Wrap ``file``. Of a text file the binary ``buffer`` below is read."""
@@ -170,10 +167,7 @@ class LogStream:
         self._content = self._has_nul = False
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill ``buffer`` and return the count of bytes.
-
-        The count is 0 at the end and after an error.
-        """
+        """Fill ``buffer`` and return the count of bytes. The count is 0 at the end and after an error."""
         try:
             count = self._readinto(buffer) or 0
         except (InputError, OSError) as error:
@@ -245,10 +239,7 @@ class FailingReader(Layer):
 
 
 class SparseFileReader(Layer):
-    """A file with large holes, each read as one NUL byte.
-
-    Log rotation by copy-and-truncate leaves such holes.
-    """
+    """A file with large holes, each read as one NUL byte. Log rotation by copy-and-truncate leaves such holes."""
 
     def __init__(self, file: io.FileIO) -> None:
         """Read ``file`` from its current position."""
@@ -269,10 +260,7 @@ class SparseFileReader(Layer):
 
 
 def skip_holes(reader: ByteReader) -> ByteReader:
-    """Return a `SparseFileReader` for a large file that is mostly holes.
-
-    Any other ``reader`` is returned as it is.
-    """
+    """Return a `SparseFileReader` for a large file that is mostly holes. Any other ``reader`` is returned as it is."""
     if not isinstance(reader, io.FileIO) or not hasattr(os, "SEEK_DATA") or not reader.seekable():
         return reader
     status = os.fstat(reader.fileno())

@@ -114,10 +114,7 @@ def _char_count(line: bytes) -> int:
 
 
 def _start(line: bytes) -> bytes:
-    """Return the start of a line, with numbers replaced by 0.
-
-    Lines of one kind have the same start.
-    """
+    """Return the start of a line, with numbers replaced by 0. Lines of one kind have the same start."""
     return re.sub(rb"[0-9a-f]*\d[0-9a-f]*", b"0", line[:_START_CHARS])
 
 

@@ -102,10 +102,7 @@ class _Seekable:
 
 
 class _OutputMeter:
-    """Count the output of all members of a zip file.
-
-    The members of a bomb may share their compressed bytes.
-    """
+    """Count the output of all members of a zip file. The members of a bomb may share their compressed bytes."""
 
     def __init__(self, where: str, bytes_in: int, budget: Budget) -> None:
         self.where, self._bytes_in, self._budget = where, bytes_in, budget

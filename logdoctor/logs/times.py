@@ -40,10 +40,7 @@ _DATES = (
 
 
 def parse_time(stamp: str, year: int = NO_YEAR) -> float | None:
-    """Return seconds since 1970, or None if ``stamp`` is no time.
-
-    ``year`` is for stamps that print none.
-    """
+    """Return seconds since 1970, or None if ``stamp`` is no time. ``year`` is for stamps that print none."""
     if _EPOCH.fullmatch(stamp):
         return _epoch(stamp)
     parts = _PARTS.fullmatch(stamp)

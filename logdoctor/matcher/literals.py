@@ -63,10 +63,7 @@ Texts = frozenset[str]
 
 
 def literals(nodes: Nodes) -> frozenset[Atom]:
-    """Return the cheapest set of texts.
-
-    The set is empty if every set is too expensive.
-    """
+    """Return the cheapest set of texts. The set is empty if every set is too expensive."""
     best = min(_sets(nodes), key=_set_cost, default=frozenset())
     return atoms_of(best) if _set_cost(best) <= MAX_COST else frozenset()
 
@@ -104,10 +101,7 @@ def _spellings(text: str) -> tuple[str, ...]:
 
 
 def _sets(nodes: Nodes) -> Iterator[Texts]:
-    """Yield sets of texts, at least one of them in every match.
-
-    Long texts are cut to their best part.
-    """
+    """Yield sets of texts, at least one of them in every match. Long texts are cut to their best part."""
     run: list[Texts] = []
     for index, node in enumerate(nodes):
         texts = _node_texts(node)
@@ -182,10 +176,7 @@ def _products(run: Sequence[Texts]) -> Iterator[Texts]:
 
 
 def _node_texts(node: Node) -> Texts:
-    """Return all texts that a node stands for.
-
-    The result is empty if they are too many.
-    """
+    """Return all texts that a node stands for. The result is empty if they are too many."""
     if isinstance(node, CharClass):
         return frozenset() if node.non_ascii else _members(node.ascii)
     if isinstance(node, NonAscii):
@@ -237,10 +228,7 @@ def _set_cost(texts: Texts) -> float:
 
 @lru_cache(maxsize=1 << 17)
 def text_cost(text: str) -> float:
-    """Return the search cost of a text.
-
-    Short texts and texts that are common in logs cost more.
-    """
+    """Return the search cost of a text. Short texts and texts that are common in logs cost more."""
     unmarked = text.translate(_UNMARKED)
     if unmarked != text:
         factor = SHORT_CASELESS if len(unmarked) <= 5 else 1.0

@@ -41,10 +41,7 @@ class Matcher:
         return self._engine.name
 
     def scan(self, readinto: ReadInto) -> Scan:
-        """Return a scan over ``readinto`` (see `logdoctor.model.Stream`).
-
-        Several scans may run at the same time.
-        """
+        """Return a scan over ``readinto`` (see `logdoctor.model.Stream`). Several scans may run at the same time."""
         return self.job_scanner()(readinto)
 
     def job_scanner(self) -> JobScanner:

@@ -93,10 +93,7 @@ def _trim_edge(nodes: Nodes, *, first: bool) -> Nodes:
 
 
 def _trim_node(edge: Node, *, first: bool) -> Nodes:
-    """Return the rest of a node at an edge.
-
-    The node itself is returned if nothing can go.
-    """
+    """Return the rest of a node at an edge. The node itself is returned if nothing can go."""
     if isinstance(edge, CharClass):
         return () if edge.is_broad else (edge,)
     if isinstance(edge, Repeat):

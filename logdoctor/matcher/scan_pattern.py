@@ -125,10 +125,7 @@ def _common_syntax(regex: str) -> str:
 
 
 class _TreeReader:
-    """Convert the tree of Python's parser to nodes of a form.
-
-    ``caseless`` holds for the part that is read.
-    """
+    """Convert the tree of Python's parser to nodes of a form. ``caseless`` holds for the part that is read."""
 
     def __init__(self, *, caseless: bool) -> None:
         self._caseless = caseless

@@ -68,10 +68,7 @@ class StreamThrottle:
         """Patterns with one hit a window. The engine sets the values, the end of the hit, from -1 before a window."""
 
     def before_window(self, *, last: bool) -> dict[int, int]:
-        """Return the patterns to throttle in the next window.
-
-        Nothing is throttled in the last window.
-        """
+        """Return the patterns to throttle in the next window. Nothing is throttled in the last window."""
         if last:
             return {}
         if self.throttled:

@@ -10,10 +10,7 @@ from logdoctor.model.chinese import space_chinese
 
 
 class Catalogue(Struct, frozen=True):
-    """The messages of one language, by key.
-
-    ``words("rank.1", ranks=3)`` returns "rank 3".
-    """
+    """The messages of one language, by key. ``words("rank.1", ranks=3)`` returns "rank 3"."""
 
     lang: str
     table: Mapping[str, str]

@@ -21,10 +21,7 @@ class Problem(Struct, frozen=True):
 
 
 class LogdoctorError(Exception):
-    """An error for the user.
-
-    It says what happened, where (``file:line``), why, and what to do.
-    """
+    """An error for the user. It says what happened, where (``file:line``), why, and what to do."""
 
     def __init__(self, what: str, where: str = "", why: str = "", help: str = "") -> None:
         super().__init__(what)

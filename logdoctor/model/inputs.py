@@ -22,10 +22,7 @@ class Job(Struct, frozen=True):
 
 
 class Stream(Protocol):
-    """A log as a stream of bytes, decompressed and in UTF-8.
-
-    A stream is read once, from start to end.
-    """
+    """A log as a stream of bytes, decompressed and in UTF-8. A stream is read once, from start to end."""
 
     name: str
     """The name for the user: a path, ``archive.tar:member`` or ``<stdin>``."""

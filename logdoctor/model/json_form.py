@@ -49,10 +49,6 @@ def text_or_null(text: str) -> str | None:
     return text or None
 
 
-def round_to_3(number: float) -> float:
-    return round(number, 3)
-
-
 def round_to_4(number: float) -> float:
     return round(number, 4)
 
@@ -79,10 +75,7 @@ def product_versions(rows: Iterable[tuple[str, str, Sequence[int]]]) -> list[dic
 
 
 def not_read(problems: Iterable[Any]) -> list[dict[str, str]]:
-    """Return place and reason of each problem.
-
-    If ``why`` is empty, the reason is what happened.
-    """
+    """Return place and reason of each problem. If ``why`` is empty, the reason is what happened."""
     return [{"where": problem.where, "why": problem.why or problem.what} for problem in problems]
 
 
@@ -109,7 +102,7 @@ ADAPTERS: Mapping[str, Adapter] = {
     "Comparison.only_good": messages,
     "Diagnosis.coverage.not_read": not_read,
     "Evidence.around": numbered_lines,
-    "HostClock.ahead_s": round_to_3,
+    "HostClock.ahead_s": round_or_null,
     "FirstMover.lead_s": round_or_null,
     "JobSummary.environment": named_values,
     "JobSummary.step_seconds": round_or_null,

@@ -117,10 +117,7 @@ def _owner(kind: type[Struct], path: str) -> tuple[type[Struct], str]:
 
 @functools.cache
 def _field_docs(kind: type[Struct]) -> Mapping[str, str]:
-    """Return the docstrings below the fields of a class.
-
-    There are none if the source of the class is not installed.
-    """
+    """Return the docstrings below the fields of a class. There are none if the source of the class is not installed."""
     try:
         source = textwrap.dedent(inspect.getsource(kind))
     except OSError:

@@ -12,10 +12,7 @@ def is_glob(glob: str) -> bool:
 
 
 def fits(kind: str, glob: str) -> bool:
-    """Report whether a kind matches a glob.
-
-    Most globs end with their only ``*``. Others cost a regular expression.
-    """
+    """Report whether a kind matches a glob. Most globs end with their only ``*``. Others cost a regular expression."""
     if not is_glob(glob):
         return kind == glob
     if glob[-1] == "*" and not is_glob(glob[:-1]):

@@ -156,10 +156,7 @@ def _drop_unused(newest: Path) -> None:
 
 
 class Stamp(NamedTuple):
-    """The state of source files.
-
-    ``digest`` covers sizes and times. ``newest`` is the newest time in nanoseconds.
-    """
+    """The state of source files. ``digest`` covers sizes and times. ``newest`` is the newest time in nanoseconds."""
 
     digest: str
     newest: int

@@ -19,10 +19,7 @@ Path = tuple[str | int, ...]
 
 
 class Document(Struct, frozen=True):
-    """The plain data of a YAML file and the line of each part.
-
-    Some parts can be taken from other files.
-    """
+    """The plain data of a YAML file and the line of each part. Some parts can be taken from other files."""
 
     data: Any
     lines: dict[Path, int] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from logdoctor import logs
 from logdoctor.logs import format_table, record_patterns
 from logdoctor.logs.record_pattern import RecordPattern
 from logdoctor.logs.repeats import Repeats
-from logdoctor.matcher import Atom, Matcher, Pattern, Plan, literal_pattern, make_pattern, make_plan
+from logdoctor.matcher import Atom, Matcher, Pattern, Plan, make_plan
 from logdoctor.model import MadeBy, Mechanism, Problem, Rule, RuleError, Symptom
 from logdoctor.model.digests import blake2b
 from logdoctor.model.kinds import fits
@@ -178,12 +178,16 @@ class _Deriver:
         """Return the pattern for ``regex``. Raises like `make_pattern`."""
         key = regex, often, picks
         if key not in self._patterns:
+            from logdoctor.matcher.scan_pattern import make_pattern
+
             self._patterns[key] = make_pattern(regex, often=often, picks=picks)
         return self._patterns[key]
 
     def for_record(self, record: RecordPattern) -> Pattern:
         """Return the pattern by which the scan finds a record."""
         if record.literal:
+            from logdoctor.matcher.scan_pattern import literal_pattern
+
             return literal_pattern(record.literal, often=record.often)
         return self(record.searched, often=record.often)
 

@@ -56,10 +56,7 @@ class HostCounter:
             self._signatures.setdefault(name, Counter())[record.signature] += 1
 
     def bad_hosts(self) -> list[BadHost]:
-        """Return the bad hosts and GPUs, sorted by chance.
-
-        Hosts are compared with hosts, GPUs with GPUs.
-        """
+        """Return the bad hosts and GPUs, sorted by chance. Hosts are compared with hosts, GPUs with GPUs."""
         return sorted((*self._test(gpus=False), *self._test(gpus=True)), key=lambda host: (host.chance, host.name))
 
     def _test(self, *, gpus: bool) -> Iterator[BadHost]:

@@ -41,10 +41,7 @@ def _write_errors(folder: Path) -> Iterator[None]:
 
 
 class CheckpointWriter:
-    """Appends records to the part file of this process.
-
-    The file is created with the first record.
-    """
+    """Appends records to the part file of this process. The file is created with the first record."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / PARTS_FOLDER
@@ -103,10 +100,7 @@ class CheckpointLog:
                 self.locations[record.job] = location
 
     def is_done(self, job: str, stamp: str) -> bool:
-        """Return whether ``job`` has a record with this ``stamp``.
-
-        A record with the status ``died`` does not count.
-        """
+        """Return whether ``job`` has a record with this ``stamp``. A record with the status ``died`` does not count."""
         location = self.locations.get(job)
         return location is not None and location.stamp == stamp and location.status != "died"
 
@@ -184,10 +178,7 @@ def last_write_time(folder: Path) -> int | None:
 
 
 def _record_files(folder: Path) -> list[Path]:
-    """Return the merged file and the part files, the oldest first.
-
-    The merged file may not exist.
-    """
+    """Return the merged file and the part files, the oldest first. The merged file may not exist."""
     parts = (folder / PARTS_FOLDER).glob("*.jsonl")
     return [folder / MERGED_FILE, *sorted(parts, key=lambda p: (p.stem.rpartition("-")[2].zfill(24), p.name))]
 

@@ -68,10 +68,7 @@ def start_slurm_cluster(workers: int, options: Options) -> Any:
 
 
 def start_kubernetes_cluster(workers: int, options: Options) -> Any:
-    """Start pods with the Dask operator.
-
-    logdoctor must be installed in the image that the option ``image`` names.
-    """
+    """Start pods with the Dask operator. logdoctor must be installed in the image that the option ``image`` names."""
     operator = importlib.import_module("dask_kubernetes.operator")
     return operator.KubeCluster(**{"name": "logdoctor", "n_workers": workers, **options})
 

@@ -62,10 +62,7 @@ def list_files(place: str, problems: list[Problem], *, follow_links: bool = Fals
 
 
 def list_members(path: str, problems: list[Problem]) -> list[str]:
-    """List the names of the logs in a packed archive.
-
-    Parts that cannot be read are added to ``problems``.
-    """
+    """List the names of the logs in a packed archive. Parts that cannot be read are added to ``problems``."""
     prefix = f"{mask_urls(path)}:"
     logs = open_streams(Job(path, (open_if_remote(path),)), problems)
     return [stream.name.removeprefix(prefix) for stream in logs if stream.name != path]

@@ -110,10 +110,7 @@ class Fleet(Struct, frozen=True):
 
 
 def end_time(record: JobRecord) -> float:
-    """Return the end of a job.
-
-    If its logs have no times, this is the time when they were last written.
-    """
+    """Return the end of a job. If its logs have no times, this is the time when they were last written."""
     return record.ended if record.ended is not None and record.ended > 0 else record.changed
 
 
@@ -264,10 +261,7 @@ def _address(peer: str) -> str:
 
 
 def _day(seconds: float) -> str:
-    """Return a date such as ``2026-11-16``.
-
-    Returns an empty text if ``seconds`` is outside the calendar.
-    """
+    """Return a date such as ``2026-11-16``. Returns an empty text if ``seconds`` is outside the calendar."""
     try:
         return str(datetime.fromtimestamp(seconds, timezone.utc).date())
     except (ValueError, OverflowError, OSError):
@@ -283,10 +277,7 @@ def _sum_by_period(days: dict[str, Counter[str]], period: Period) -> dict[str, C
 
 
 def _period_name(day: str, period: Period) -> str:
-    """Return the name of the period of a day.
-
-    A week is named after its Monday, a month is ``2026-11``.
-    """
+    """Return the name of the period of a day. A week is named after its Monday, a month is ``2026-11``."""
     if not day or period == "day":
         return day
     if period == "month":

@@ -45,10 +45,7 @@ class Bar(Struct, frozen=True):
 
 
 class Chart(Struct, frozen=True):
-    """A chart with bars from left to right.
-
-    A grid line is (y, value), a legend entry is (color, cause, count).
-    """
+    """A chart with bars from left to right. A grid line is (y, value), a legend entry is (color, cause, count)."""
 
     bars: tuple[Bar, ...]
     grid_lines: tuple[tuple[float, int], ...]
@@ -57,10 +54,7 @@ class Chart(Struct, frozen=True):
 
 
 def make_chart(fleet: Fleet) -> Chart:
-    """Lay out a bar for each period.
-
-    The chart is empty if no failure has a date.
-    """
+    """Lay out a bar for each period. The chart is empty if no failure has a date."""
     colors = {tally.name: number for number, tally in enumerate(fleet.causes[:COLORS], 1)}
     highest = max((sum(counts.values()) for _, counts in fleet.periods), default=0)
     if not highest:

@@ -106,10 +106,7 @@ def _merged(fleet: Fleet, verdicts: Iterable[str]) -> Tally:
 
 
 def _common_folder(fleet: Fleet) -> str:
-    """Return the common folder of all jobs.
-
-    The page shows the names of jobs without this folder.
-    """
+    """Return the common folder of all jobs. The page shows the names of jobs without this folder."""
     names = [job for tallies in (fleet.verdicts, fleet.broken) for tally in tallies.values() for job in tally.jobs]
     if len(names) < 2:
         return ""

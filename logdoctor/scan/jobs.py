@@ -80,10 +80,7 @@ def find_jobs(places: Sequence[str], filters: Filters, problems: list[Problem]) 
 def _jobs_of_group(
     place: str, group: Group, files: dict[str, File], filters: Filters, problems: list[Problem]
 ) -> Iterator[JobFiles]:
-    """Yield the jobs of a group of files.
-
-    There is one job, unless the group is a packed archive of several jobs.
-    """
+    """Yield the jobs of a group of files. There is one job, unless the group is a packed archive of several jobs."""
     own_files = [files[name] for name in group.names]
     first = own_files[0]
     name = _job_name(place, group.job if first.path != place else "")

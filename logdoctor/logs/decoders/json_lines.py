@@ -30,20 +30,18 @@ _SOURCE_KEYS = ("SYSLOG_IDENTIFIER", "logger", "name", "caller", "logger_name", 
 _OTHER_KEYS = ("stream", "pid", "_PID", "process", "local_rank", "kubernetes")
 
 
-def read_json(groups: Mapping[str, str], rest: str) -> tuple[str, Source] | None:
+def read_json(_groups: Mapping[str, str], rest: str) -> tuple[str, Source] | None:
     """Return message and source of a JSON line. The message may have several lines."""
-    del groups
     entry = _parse_object(rest)
     return None if entry is None else _read_record(entry)
 
 
-def read_kaggle(groups: Mapping[str, str], rest: str) -> tuple[str, Source] | None:
+def read_kaggle(_groups: Mapping[str, str], rest: str) -> tuple[str, Source] | None:
     """Return the message of a line of a Kaggle notebook log.
 
     Such a log is one JSON list with an element per line.  The time is left out, because it counts from the start of the
     container.
     """
-    del groups
     entry = _parse_object(rest.rstrip().removesuffix("]"))
     text = entry.get("data") if entry else None
     return (strip_escapes(text.strip("\r\n")).replace("\r", "\n"), Source()) if isinstance(text, str) else None
@@ -60,11 +58,10 @@ def _parse_object(text: str) -> dict[str, Any] | None:
     return entry if isinstance(entry, dict) else None
 
 
-def read_logfmt(groups: Mapping[str, str], rest: str) -> tuple[str, Source] | None:
+def read_logfmt(_groups: Mapping[str, str], rest: str) -> tuple[str, Source] | None:
     """Return message and source of ``time="…" level=error msg="…"``. Pairs after the message stay with it."""
     import re
 
-    del groups
     entry = dict[str, Any]()
     for pair in re.finditer(r'(\w{1,40})=("(?:[^"\\]|\\.)*"|\S*) ?', rest[:_MAX_LENGTH]):
         entry[pair[1]] = pair[2].strip('"').replace('\\"', '"').replace("\\n", "\n")

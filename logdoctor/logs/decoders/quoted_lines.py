@@ -19,9 +19,8 @@ def read_bold(_groups: Mapping[str, str], rest: str) -> tuple[str, Source]:
     return rest.rstrip()[:-2], Source()
 
 
-def read_string(groups: Mapping[str, str], rest: str) -> tuple[str, Source] | None:
+def read_string(_groups: Mapping[str, str], rest: str) -> tuple[str, Source] | None:
     """Unquote a line that is one string. Return None if a quotation mark stands inside."""
-    del groups
     text = rest.rstrip().removesuffix(",")
     mark, inner = text[0], text[1:-1]
     if mark == '"':

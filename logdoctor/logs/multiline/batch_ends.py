@@ -16,13 +16,12 @@ from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 
 
-def read_end(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_end(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Add ``signal`` and ``ranks`` to a line about a job's end.
 
     The signal comes from the field ``signal_text``, and ``ranks`` from the list in ``tasks`` (``0-3`` is 0, 1, 2, 3).
     PBS prints 256 + signal as exit code, so 265 is signal 9.
     """
-    del below
     extra: dict[str, Value] = {}
     if number := signal_number(str(fields.get("signal_text", ""))):
         extra["signal"] = number
@@ -67,23 +66,18 @@ _REASON_WORDS = (
 )
 
 
-def read_reason(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Return the reason why a batch system ended a job.
-
-    The words of the message decide on the field ``reason``.
-    """
-    del below
+def read_reason(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
+    """Return the reason why a batch system ended a job. The words of the message decide on the field ``reason``."""
     words = str(fields.get("message", head.text))
     reason = next((name for name, tokens in _REASON_WORDS if any(token in words for token in tokens)), "other")
     return Multiline(head.text, {"reason": reason})
 
 
-def read_mail(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_mail(_head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read the lines below the host in a mail of Torque.
 
     They name the limit that the job met, or say that it could not start.
     """
-    del head
     for message in islice(below, SUMMARY_LINES):
         if match := _NOT_RUN.search(message.text):
             values = {**fields, **match.groupdict()}

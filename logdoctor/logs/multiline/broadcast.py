@@ -20,12 +20,8 @@ def _kernel_failures() -> tuple[RecordPattern, ...]:
     return tuple(r for r in record_patterns() if r.format == "kernel" and r.level in ("error", "fatal"))
 
 
-def read_broadcast(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read the failure on the lines below the headline.
-
-    Return None if no record of the kernel matches a line.
-    """
-    del head
+def read_broadcast(_head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Read the failure on the lines below the headline. Return None if no record of the kernel matches a line."""
     for message in islice(below, _LINES_BETWEEN):
         for pattern in _kernel_failures():
             if match := compiled(pattern.pattern).search(message.text):

@@ -66,10 +66,7 @@ class _ErrorTail(Struct):
     """Number of the line with the last error, which says more than the head."""
 
     def accept(self, line: str) -> bool:
-        """Take the line in if it belongs to the error.
-
-        Return True if it does.
-        """
+        """Take the line in if it belongs to the error. Return True if it does."""
         line = line[:_MAX_CHARS]
         if match := _FRAME.match(line):
             self.frames.append(match["function"].strip())
@@ -95,10 +92,7 @@ class _ErrorTail(Struct):
         return True
 
     def read(self, below: Iterable[Message]) -> None:
-        """Take in lines up to the first foreign line.
-
-        Blank lines are taken only if the error goes on after them.
-        """
+        """Take in lines up to the first foreign line. Blank lines are taken only if the error goes on after them."""
         blank: list[int] = []
         for line in below:
             if not line.text.strip() and len(blank) < 2:

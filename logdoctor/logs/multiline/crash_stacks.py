@@ -7,7 +7,7 @@ sanitizers (``#0 0x7f… in f file:12``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from logdoctor.frames import NATIVE, NO_FUNCTION, RUNTIME_LIBRARY, STACK_WORDS
 from logdoctor.logs.record_pattern import Message, Multiline
@@ -49,10 +49,10 @@ def signal_field(fields: Mapping[str, Value]) -> dict[str, Value]:
     return {} if number is None else {"signal": number}
 
 
-def read_signal(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Add the number of the signal that the line names in words."""
-    del below
-    return Multiline(head.text, signal_field(fields))
+def stack_fields(frames: Sequence[str], libraries: Sequence[str]) -> dict[str, Value]:
+    """Return the functions of a native stack, and the first library that is no run-time library."""
+    fields: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
+    return fields | ({"library": libraries[0]} if libraries else {})
 
 
 def read_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
@@ -81,21 +81,15 @@ def read_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
                 frames.append(function.strip())
             if library and not RUNTIME_LIBRARY.search(library):
                 libraries.append(library)
-    extra = signal_field(fields)
-    if frames:
-        extra["frames"] = tuple(frames)
-    if libraries:
-        extra["library"] = libraries[0]
-    return Multiline("\n".join(lines), extra, tuple(taken))
+    return Multiline("\n".join(lines), signal_field(fields) | stack_fields(frames, libraries), tuple(taken))
 
 
-def read_terminate(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_terminate(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read ``terminate called …``, ``what():``, the message's lines, and C++ frames.
 
     Processes that write at the same time put several ``terminate`` and ``what():`` heads before the same message. The
     line to quote is the line with the message.
     """
-    del fields
     lines: list[str] = [head.text]
     taken: list[int] = []
     message, state, evidence = "", "before", 0

@@ -11,13 +11,14 @@ from itertools import chain
 
 from msgspec import Struct, field
 
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.multiline.python.exceptions import EXCEPTION
 from logdoctor.logs.multiline.unknown_prefixes import has_prefix, remove_prefix
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.logs.windows_codes import posix_exit_code
 from logdoctor.model import Value
 from logdoctor.model.numbers import number, number_fields, numbers_in
-from logdoctor.pack.regexes import compiled, later
+from logdoctor.pack.regexes import later
 
 MAX_TRACEBACK = 2_000
 """Characters of the root's traceback that are kept."""
@@ -31,7 +32,7 @@ _RANK = later(r"(-?\d{1,9}) \(local_rank: (-?\d{1,9})\)")
 _EXIT = later(r"(-?\d{1,10})\s+\(pid: (\d{1,9})\)")
 _SIGNAL = later(r"Signal (\d{1,3}) \(\w+\) received by PID")
 _EXCEPTION = later(EXCEPTION)
-_RESULT = later(r"^\s+(?P<key>\w+)=(?P<value>.*\S)")
+_RESULT = later(r"^\s+(?P<key>\w+)(?:=|\s+: )(?P<value>.*\S)")
 _CRASHED = later(r"-(?:4|7|8|9|11)\s")
 """Signals of a crash or a kill. torchrun itself ends its workers with SIGTERM first."""
 MAX_GAP = 3
@@ -93,10 +94,7 @@ class Summary(Struct):
 
 
 def read_summary(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read the summary from its line ``NAME FAILED`` or ``Root Cause``.
-
-    Return None if no entry follows.
-    """
+    """Read the summary from its line ``NAME FAILED`` or ``Root Cause``. Return None if no entry follows."""
     summary = Summary(in_root=bool(_ROOT.match(head.text)))
     gap = 0
     for line in _without_prefix(head, below):
@@ -130,10 +128,7 @@ def _without_prefix(head: Message, below: Iterator[Message]) -> Iterator[Message
 
 
 def read_entry(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read an entry from its line ``rank : N (local_rank: N)``.
-
-    The summary's head is cut off.
-    """
+    """Read an entry from its line ``rank : N (local_rank: N)``. The summary's head is cut off."""
     entry = Summary(in_root=True)
     entry.start()
     for line in (head, *below):
@@ -223,15 +218,10 @@ def _exception(trace: str) -> dict[str, Value]:
 
 def read_result(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read the ``key=value`` lines under ``Rendezvous complete`` or the launch configuration."""
-    fields: dict[str, Value] = {}
-    taken = []
-    for line in below:
-        match = _RESULT.match(line.text) or compiled(r"^\s+(?P<key>\w+)\s+: (?P<value>.*\S)").match(line.text)
-        if match is None:
-            break
-        taken.append(line.below)
+    results, fields = [*matching(below, _RESULT)], dict[str, Value]()
+    for _, match in results:
         fields |= _result(match["key"], match["value"])
-    return Multiline(head.text, fields, tuple(taken)) if taken else None
+    return Multiline(head.text, fields, numbers_of(line for line, _ in results)) if results else None
 
 
 def _result(key: str, value: str) -> dict[str, Value]:

@@ -36,12 +36,11 @@ _TELLS = later(
 """Scripts print with ``logging.critical`` what shall stand out: such a line counts where it speaks of trouble."""
 
 
-def read_message(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_message(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Read a line with a level, unless its message tells of no error.
 
     That is a number, a setting, or a text such as "no error".
     """
-    del below
     message = str(fields.get("message", ""))
     if _EMPTY.match(message) or _MEASURED.match(message) or _DEBRIS.match(message) or _CALM.search(head.text):
         return None
@@ -51,12 +50,8 @@ def read_message(head: Message, fields: Mapping[str, Value], below: Iterator[Mes
     return Multiline(head.text, level=level)
 
 
-def read_spoken(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read a line whose stripped prefix has level error or fatal.
-
-    Return None for lines of a stack.
-    """
-    del fields, below
+def read_spoken(head: Message, _fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
+    """Read a line whose stripped prefix has level error or fatal. Return None for lines of a stack."""
     level = head.source.level
     if level not in ("error", "fatal") or _STACK.match(head.text) or _CALM.search(head.text):
         return None

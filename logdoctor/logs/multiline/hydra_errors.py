@@ -46,10 +46,7 @@ def read_call(_head: Message, fields: Mapping[str, Value], below: Iterator[Messa
 
 
 def _message(args: str) -> str:
-    """Return the exception's message from its ``repr``.
-
-    The arguments in the ``repr`` may be cut off.
-    """
+    """Return the exception's message from its ``repr``. The arguments in the ``repr`` may be cut off."""
     argument = _ARGUMENT.match(args)
     if argument is None:
         return args.strip().strip("'\"")

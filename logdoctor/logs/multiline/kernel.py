@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 
+from logdoctor.logs.multiline.lines_below import numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
 from logdoctor.pack.regexes import later
@@ -18,20 +20,9 @@ _STACK = later(
 """Lines between the frames. Until Linux 5.x the state of the task and words of its stack in hex follow its name."""
 
 
-def read_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read the kernel stack below the head.
-
-    The field ``frames`` holds its functions, innermost first.
-    """
-    del fields
-    frames: list[str] = []
-    taken: list[int] = []
-    for message in below:
-        frame = _FRAME.search(message.text)
-        if frame is None and _STACK.search(message.text) is None:
-            break
-        taken.append(message.below)
-        if frame is not None and len(frames) < _MAX_FRAMES:
-            frames.append(frame["function"])
+def read_stack(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Read the kernel stack below the head. The field ``frames`` holds its functions, innermost first."""
+    lines = [*takewhile(lambda line: _FRAME.search(line.text) or _STACK.search(line.text), below)]
+    frames = [frame["function"] for line in lines if (frame := _FRAME.search(line.text))][:_MAX_FRAMES]
     more: dict[str, Value] = {"frames": tuple(frames), "message": " < ".join(frames)} if frames else {}
-    return Multiline(head.text, more, tuple(taken))
+    return Multiline(head.text, more, numbers_of(lines))

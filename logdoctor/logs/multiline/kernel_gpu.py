@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.codes import catalogue
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
 from logdoctor.model.numbers import number_fields
@@ -17,12 +18,11 @@ _NONFATAL = later(r"[A-Z_]{3,24} Nonfatal ")
 _LINK = later(r"\b[Ll]ink (?P<link>\d{1,3})\b")
 
 
-def level(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def level(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Set the level of an Xid from the catalogue and the message.
 
     It is a warning if the catalogue says so, or if the text says Nonfatal. Else it is an error.
     """
-    del below
     entry = catalogue("xid").find(fields.get("xid", ""))
     text = str(fields.get("text", head.text))
     mild = (entry and entry.columns["level"] == "warning") or _NONFATAL.match(text)
@@ -31,24 +31,15 @@ def level(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) 
     return Multiline(text, number_fields(link.groupdict()) if link else {}, level=level)
 
 
-def read_sentence(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_sentence(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Join the lines of a driver message. Each begins with ``NVRM:``.
 
     If a line says that the GPU fell off the bus, that line is quoted.
     """
-    del fields
-    words: list[str] = [head.text]
-    taken: list[int] = []
-    evidence = 0
-    for message in below:
-        more = _MORE.match(message.text)
-        if more is None or len(taken) == _MAX_MORE:
-            break
-        words.append(more["more"])
-        taken.append(message.below)
-        if _LOST.search(message.text):
-            evidence = message.below
-    return Multiline(" ".join(words), {}, tuple(taken), evidence)
+    lines = [*matching(below, _MORE, _MAX_MORE)]
+    lost = [line.below for line, _ in lines if _LOST.search(line.text)]
+    text = " ".join([head.text, *(more["more"] for _, more in lines)])
+    return Multiline(text, {}, numbers_of(line for line, _ in lines), lost[-1] if lost else 0)
 
 
 def read_device(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
 from logdoctor.model.numbers import number, number_or_text
 from logdoctor.pack.regexes import later
 
-_STATE_LINE = later(r"\s+(?P<name>Reason|Message|Exit Code|Signal|Started|Finished): +(?P<value>\S.*?)\s*")
+_STATE_LINE = later(r"\s+(?P<name>Reason|Message|Exit Code|Signal|Started|Finished): +(?P<value>\S.*?)\s*$")
 _RESOURCE = later(
     r"low on resource: (?P<low>[\w-]+)|(?P<eph>ephemeral[- ]storage|disk pressure|DiskPressure|"
     r"MemoryPressure|PIDPressure)|Insufficient (?P<lack>[\w./-]*\w)"
@@ -37,19 +38,10 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
 _NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
 
 
-def read_terminated(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read ``State: Terminated`` and the lines below it.
-
-    The fields are reason, exit_code, signal and message.
-    """
-    del fields
-    lines, taken, values = [head.text.strip()], list[int](), dict[str, Value]()
-    for line in islice(below, 8):
-        part = _STATE_LINE.fullmatch(line.text)
-        if part is None:
-            break
-        taken.append(line.below)
-        lines.append(" ".join(line.text.split()))
+def read_terminated(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Read ``State: Terminated`` and the lines below it. The fields are reason, exit_code, signal and message."""
+    state, values = [*matching(below, _STATE_LINE, 8)], dict[str, Value]()
+    for _, part in state:
         name, value = part["name"].lower().replace(" ", "_"), part["value"]
         if name in {"reason", "message", "exit_code", "signal"}:
             values[name] = number_or_text(value)
@@ -58,7 +50,8 @@ def read_terminated(head: Message, fields: Mapping[str, Value], below: Iterator[
     )
     if values.get("reason") in {"OOMKilled", "Evicted", "DeadlineExceeded"}:
         level = "fatal"
-    return Multiline("\n".join(lines), values, tuple(taken), level=level)
+    text = "\n".join([head.text.strip(), *(" ".join(line.text.split()) for line, _ in state)])
+    return Multiline(text, values, numbers_of(line for line, _ in state), level=level)
 
 
 def with_resource(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
@@ -76,12 +69,11 @@ def with_resource(head: Message, fields: Mapping[str, Value], below: Iterator[Me
     return Multiline(head.text, {**short, "host": gave_up} if gave_up else short)
 
 
-def read_probe(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_probe(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Set level error if a probe failed often.
 
     A service that starts fails a few probes, so that few failures are a warning.
     """
-    del below
     return Multiline(
         head.text, level="error" if (number(str(fields.get("times", 0))) or 0) >= _OFTEN_IN_VAIN else "warning"
     )

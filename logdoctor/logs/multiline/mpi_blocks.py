@@ -14,8 +14,8 @@ from itertools import chain, islice
 
 import regex
 
+from logdoctor.logs.multiline.crash_stacks import stack_fields
 from logdoctor.logs.record_pattern import Message, Multiline
-from logdoctor.logs.signals import signal_number
 from logdoctor.model import Value
 from logdoctor.model.numbers import number_fields, number_or_text
 from logdoctor.pack.regexes import later
@@ -68,12 +68,11 @@ def _same_process(head: Message, below: Iterator[Message], limit: int = MAX_LINE
             yield line, match["rest"]
 
 
-def read_crash(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+def read_crash(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read Open MPI's crash report.
 
     Fields: signal, code, address, ``frames`` (functions, innermost first), ``library``.
     """
-    del fields
     texts, taken, frames, libraries = ["Process received signal"], list[int](), list[str](), list[str]()
     values: dict[str, Value] = {}
     signal_at = head.text.find("Signal: ")
@@ -95,21 +94,16 @@ def read_crash(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
             texts.append(rest)
             values.update(_first_matches(_SIGNAL, rest))
             evidence = line.below if "Signal:" in rest else evidence
-    if frames:
-        values["frames"] = tuple(frames)
-    if libraries:
-        values["library"] = libraries[0]
-    return Multiline("\n".join(texts + frames), values, tuple(taken), evidence)
+    return Multiline("\n".join(texts + frames), values | stack_fields(frames, libraries), tuple(taken), evidence)
 
 
-def read_crash_frames(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_crash_frames(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read the frames of a crash report without its head.
 
     Fields: ``frames`` and ``library``, as in `read_crash`. Return None for frames of system libraries only, unless the
     report's last line follows. Such a stack can be of any kind. Return None as well if a frame is abort. Its lines are
     then read one by one and show the caller of abort.
     """
-    del fields
     taken, frames, libraries = list[int](), list[str](), list[str]()
     match = _PREFIX.match(head.text)
     rest = match["rest"] if match else head.text
@@ -127,10 +121,7 @@ def read_crash_frames(head: Message, fields: Mapping[str, Value], below: Iterato
             evidence = line.below
     if not (libraries or ends) or "abort" in frames:
         return None
-    values: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
-    if libraries:
-        values["library"] = libraries[0]
-    return Multiline("\n".join((rest, *frames)), values, tuple(taken), evidence)
+    return Multiline("\n".join((rest, *frames)), stack_fields(frames, libraries), tuple(taken), evidence)
 
 
 def _add_frame(function: str | None, lib: str | None, frames: list[str], libraries: list[str]) -> None:
@@ -146,12 +137,11 @@ def _first_matches(patterns: tuple[tuple[str, regex.Pattern[str]], ...], text: s
     return {name: number_or_text(match[1]) for name, match in matches if match}
 
 
-def read_error_handler(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+def read_error_handler(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read Open MPI's ``*** An error occurred in MPI_X``.
 
     Fields: communicator, error_class, message, rank (in MPI_COMM_WORLD).
     """
-    del fields
     match = _PREFIX.match(head.text)
     texts, taken = [match["rest"].strip("* ") if match else head.text], list[int]()
     values: dict[str, Value] = {}
@@ -246,12 +236,8 @@ def read_bad_termination(head: Message, fields: Mapping[str, Value], below: Iter
     return Multiline("\n".join(s for s in texts if s), values, tuple(taken), evidence)
 
 
-def read_mpd_end(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read MPD's two lines about the end of a rank.
-
-    ``signal`` or ``exit_code`` come from the second.
-    """
-    del fields
+def read_mpd_end(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+    """Read MPD's two lines about the end of a rank. ``signal`` or ``exit_code`` come from the second."""
     for line in islice(below, 3):
         if match := _MPD_END.search(line.text):
             end_fields = number_fields(match.groupdict())
@@ -259,24 +245,6 @@ def read_mpd_end(head: Message, fields: Mapping[str, Value], below: Iterator[Mes
         if line.text.strip():
             break
     return Multiline(head.text)
-
-
-def read_signal(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Add the number of the signal in the field ``signal_text``."""
-    del below
-    number = signal_number(str(fields.get("signal_text", "")))
-    return Multiline(head.text, {} if number is None else {"signal": number})
-
-
-def read_nid(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read a line of ALPS about a numbered node.
-
-    Fields: ``host`` and, if named, ``signal``. ALPS calls node 27 ``nid00027``.
-    """
-    signal_block = read_signal(head, fields, below)
-    return Multiline(
-        head.text, {**(signal_block.fields if signal_block else {}), "host": f"nid{fields.get('nid', 0):0>5}"}
-    )
 
 
 def read_own_host(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:

@@ -37,9 +37,9 @@ def exit_fields(code: str) -> dict[str, Value]:
     return {"exit_code": number} if code_elsewhere == number else {"signal": -code_elsewhere}
 
 
-def read_process_end(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    del below
-    return Multiline(head.text, exit_fields(str(fields["ended"])))
+def read_process_end(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
+    """Read the exit code or signal. On Windows a signal is coded in the exit code."""
+    return Multiline(head.text, exit_fields(str(fields.get("ended", fields.get("code")))))
 
 
 def read_job_aborted(_head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
@@ -68,12 +68,3 @@ def read_job_aborted(_head: Message, _fields: Mapping[str, Value], below: Iterat
         elif code and not values.keys() & {"signal", "exit_code"}:
             values, evidence = {**values, **exit_fields(code["code"])}, line.below
     return Multiline("\n".join(texts), values, tuple(taken), evidence, kind=_KINDS.get(how, "")) if values else None
-
-
-def read_windows_end(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read the exit code or signal from a code of smpd.
-
-    On Windows a signal is coded in the exit code.
-    """
-    del below
-    return Multiline(head.text, exit_fields(str(fields["code"])))

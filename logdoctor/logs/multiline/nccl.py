@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from logdoctor.logs.multiline.nccl_advice import is_harmless
-from logdoctor.logs.multiline.nccl_lines import read_message
-from logdoctor.logs.record_pattern import Message, Multiline
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
+from logdoctor.logs.multiline.nccl_lines import format_bus_id, read_message
+from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
 from logdoctor.model import Value
-from logdoctor.model.numbers import number, numbers_in
+from logdoctor.model.numbers import number, number_fields, numbers_in
 from logdoctor.pack.regexes import later
 
 _RAS_RANK = later(r"\s+Rank (?P<rank>\d{1,7})\b.{0,200}? on node (?P<host>\S{1,255})")
@@ -18,17 +18,26 @@ _RAS_COUNT = later(
 )
 _RAS_OP = later(r"\s+Communicator ranks have different (?P<op>\w+) operation counts")
 _RAS_PROCESS = later(r"\s*Process (?P<pid>\d{1,10}) on node (?P<host>\S{1,255}) managing GPU")
+_INDENTED = later(r"  .*\S")
 _UNCAUGHT = ("group.cc", "group.cpp", "group.cu", "p2p.cc", "p2p.cpp", "p2p.cu")
 """Sources that pass an error up only to those who give up over it; others try a second way (CollNet, a plugin)."""
 _FAILURES = range(1, 7)
+_MAX_SEARCHED = 400
+"""Characters of a message that are searched for advice."""
 
 
-def harmless(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read the message of a warning after which NCCL goes on, else return None.
+def harmless(words: str) -> MultilineReader:
+    """Return a reader of a warning after which NCCL goes on: the start of its message holds one of ``words``.
 
-    The record ``nccl.warn`` reads all other warnings.
+    The reader returns None for all other warnings, which the record ``nccl.warn`` reads.
     """
-    return read_message(head, fields, below) if is_harmless(str(fields.get("text", ""))) else None
+    pattern = later(words)
+
+    def read(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+        start = str(fields.get("text", ""))[:_MAX_SEARCHED]
+        return read_message(head, fields, below) if pattern.search(start) else None
+
+    return read
 
 
 def failed_start(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
@@ -41,19 +50,21 @@ def failed_start(head: Message, fields: Mapping[str, Value], _below: Iterator[Me
     return Multiline(text, level="error" if uncaught else None)
 
 
+def sharing_ranks(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
+    """Join the two ranks that share a GPU."""
+    ranks = tuple(number_fields({name: str(fields.get(name, "")) for name in ("first", "second")}).values())
+    return Multiline(head.text, {"group_ranks": ranks, "bus_id": format_bus_id(fields.get("bus_id", ""))})
+
+
 def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read the indented lines below, and the ranks that differ from the most.
 
     A rank differs if it did fewer operations than the others. Without counts all listed ranks differ. RAS lists the
     fewer ranks, so those behind may not be listed, but those ahead.
     """
-    lines, taken, more, counts = [head.text], list[int](), dict[str, Value](), list[int]()
+    more, counts, lines = dict[str, Value](), list[int](), [line for line, _ in matching(below, _INDENTED)]
     count, listed = -1, list[tuple[int, int, str]]()
-    for message in below:
-        if not message.text.startswith("  ") or not message.text.strip():
-            break
-        lines.append(message.text.strip())
-        taken.append(message.below)
+    for message in lines:
         if hit := _RAS_OP.match(message.text):
             more["op"] = hit["op"]
         if hit := _RAS_COUNT.match(message.text):
@@ -70,17 +81,15 @@ def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Messa
         if members:
             more[name] = tuple(rank for rank, _ in members)
             more[f"{name}_hosts"] = tuple(dict.fromkeys(host for _, host in members))
-    return Multiline("\n".join(lines), more, tuple(taken))
+    return Multiline(_text(head, lines), more, numbers_of(lines))
 
 
 def ras_dead(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read the hosts of processes that do not answer, from the lines below."""
-    lines, taken, hosts = [head.text], list[int](), dict[str, None]()
-    for message in below:
-        hit = _RAS_PROCESS.match(message.text)
-        if hit is None:
-            break
-        lines.append(message.text.strip())
-        taken.append(message.below)
-        hosts.setdefault(hit["host"])
-    return Multiline("\n".join(lines), {"odd_hosts": tuple(hosts)} if hosts else {}, tuple(taken))
+    processes = [*matching(below, _RAS_PROCESS)]
+    lines, hosts = [line for line, _ in processes], tuple(dict.fromkeys(hit["host"] for _, hit in processes))
+    return Multiline(_text(head, lines), {"odd_hosts": hosts} if hosts else {}, numbers_of(lines))
+
+
+def _text(head: Message, lines: Iterable[Message]) -> str:
+    return "\n".join([head.text, *(line.text.strip() for line in lines)])

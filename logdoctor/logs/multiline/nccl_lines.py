@@ -10,9 +10,13 @@ aws-ofi-nccl 1.1 to 1.21.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
 
+import regex
 from msgspec.structs import replace
 
+from logdoctor.codes.table import rows
 from logdoctor.logs.error_numbers import errno_texts
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
@@ -31,83 +35,12 @@ _MAX_CHARS = 2000
 
 _ADDRESS = r"\[?(?P<addr>[^\s<>\[\]]+(?:<\d+>)?)\]?"
 
-_PATTERNS = (
-    ("Connection closed by remote peer", rf"Connection closed by remote peer {_ADDRESS}"),
-    (" peer ", rf"(?:\btag \w+|NET/(?:Socket|IB) ?:) peer {_ADDRESS} (?:message|collective|posted)"),
-    ("onnect to ", rf"[cC]onnect to {_ADDRESS} (?:failed : |returned )(?:(?P<errno>\d+)\()?(?P<error>[^(),\n]+)"),
-    ("connect returned ", r"connect returned (?P<error>[^(),\n]+)"),
-    # Work completions of verbs have four spellings between 2.3 and 2.30. Cut lines may end anywhere after the status.
-    (
-        "Got completion",
-        rf"Got completion(?: from peer {_ADDRESS})? with (?:error |status=)(?:IBV_WC_\w+\()?(?P<status>\d+)",
-    ),
-    ("opcode", r"Got (?:completion|CQE) [^\n]*? opcode[= ](?:IBV_WC_\w+\()?(?P<opcode>\d+)"),
-    ("vendor", r"vendor[_ ]err[= ](?P<vendor_err>\d+)(?: \((?P<direction>Send|Recv|Flush)\))?"),
-    ("remoteGid", r"remoteGids?[ ]?(?P<remote_gid>[0-9a-f:.]+)"),
-    ("_", r"\b(?:hca|on dev|local dev|device) (?P<hca>[a-z]\w*_\w*\d)"),
-    (
-        "event",
-        (
-            r"(?:(?P<hca>[\w.-]+):(?P<port>\d+) )?(?:Got )?(?:non-fatal )?async (?:fatal |error )?event"
-            r"(?: on (?P<object>QP|CQ|SRQ))?[^:\n]*: ?(?P<event>[^(\n]+)"
-        ),
-    ),
-    ("Call to ", rf"Call to (?P<call>recv|send) (?:from|to) {_ADDRESS} (?:failed : |returned )(?P<error>[^(),\n]+)"),
-    (
-        "Call to ",
-        (
-            r"Call to (?P<call>\w+) (?:failed|timed out)"
-            r"(?:(?: with(?: error)?| ?:)? (?:(?P<errno>\d+) )?(?P<error>[^,\n]+))?"
-        ),
-    ),
-    ("Accept failed", r"Accept failed:? (?P<error>[^\n]+)"),
-    ("around rank ", r"\baround rank (?P<peer_rank>\d+)"),
-    (" failure ", r"(?:Cuda|CUDA|HIP|Hip) failure (?:(?P<code>(?P<cuda_error>\d+)) )?'(?P<error>[^'\n]*)"),
-    (
-        "Duplicate GPU detected",
-        (
-            r"Duplicate GPU detected : rank (?P<first>\d+) and rank (?P<second>\d+) both on (?:CUDA )?device "
-            r"(?P<bus_id>\w+)"
-        ),
-    ),
-    (
-        "Mismatched NCCL version",
-        (
-            r"Mismatched NCCL version detected : rank (?P<first>\d+) version (?P<version>\d+)"
-            r" rank (?P<second>\d+) version (?P<other_version>\d+)"
-        ),
-    ),
-    ("shared memory segment", r"shared memory segment (?P<path>\S+) \(size (?P<size>\d+)\)"),
-    ("failed to extend", r"failed to extend (?P<path>\S+) to (?P<size>\d+) bytes"),
-    ("alloc", r"Failed to (?P<call>(?:CUDA |HIP )?(?:host )?\w*[mc]alloc\w*)(?: async)? (?P<size>\d+) bytes"),
-    (
-        "Failed to execute operation",
-        (
-            r"Failed to execute operation (?P<operation>\w+)(?: from rank (?P<peer_rank>\d+))?"
-            r"(?:, retcode (?P<code>(?P<result>\d+)))?"
-        ),
-    ),
-    (
-        "Could not receive type",
-        (
-            r"Could not receive type from localRank (?P<peer_local_rank>-?\d+), res=(?P<code>(?P<result>\d+)), "
-            r"closed=(?P<closed>\d+)"
-        ),
-    ),
-    ("Proxy Call to rank", r"Proxy Call to rank (?P<peer_rank>\d+) failed \((?P<operation>\w+)\)"),
-    ("truncated : receiv", r"truncated : receiv(?:ing|ed) (?P<size>\d+) bytes instead of (?P<expected>\d+)"),
-    ("mismatch error", r"mismatch error,? local size (?P<size>\d+) remote size (?P<expected>\d+)"),
-    ("wrong ", r"wrong (?:type|magic) (?P<got>\w+) != (?P<expected>\w+)"),
-    ("interface found", r"interface found \(starting with (?P<interface>[^)\n]+)\)"),
-    (
-        "RC: ",
-        r"RC: (?P<code>(?P<fi_errno>-?\d+))[.,] (?:[eE]rror|ERROR): (?P<error>(?:(?P<prov_errno>\d+)(?= \())?[^.,\n]+)",
-    ),
-    ("declaring peer", rf"declaring peer {_ADDRESS} as DEAD"),
-    ("error: ", r"error: (?P<error>[^(\n]+) \((?P<errno>\d+)\)"),
-    ("errno ", r"\berrno (?P<errno>\d+)"),
-)
-"""Words that must stand in a message -> pattern that is searched in such a message."""
+
+@cache
+def _patterns() -> tuple[tuple[str, regex.Pattern[str]], ...]:
+    """Return words that must stand in a message, and the pattern that is searched in such a message."""
+    table = rows(Path(__file__).with_name("nccl_values.tsv"))
+    return tuple((row["words"], later(row["pattern"].replace("%{address}", _ADDRESS))) for row in table)
 
 
 def format_address(address: str) -> str:
@@ -124,9 +57,12 @@ def format_address(address: str) -> str:
 def format_bus_id(value: Value) -> str:
     """Return NCCL's bus id in the usual form.
 
-    ``1a000`` (hex without leading zeros, the last digit is the function) gives ``0000:1a:00``.
+    ``1a000`` (hex without leading zeros, the last digit is the function) gives ``0000:1a:00``, as does the bare bus
+    ``0x1a`` of nccl-tests.
     """
     text = str(value)
+    if compiled(r"0x[0-9a-f]{1,2}").fullmatch(text):
+        return f"0000:{text[2:]:0>2}:00"
     if not compiled(r"[0-9a-fA-F]{1,12}").fullmatch(text):
         return text
     digits = text.lower().rjust(9, "0")
@@ -141,8 +77,8 @@ def message_fields(message: str) -> dict[str, Value]:
     """
     texts: dict[str, str] = {}
     message = message[:_MAX_CHARS]
-    for words, pattern in _PATTERNS:
-        match = compiled(pattern).search(message) if words in message else None
+    for words, pattern in _patterns():
+        match = pattern.search(message) if words in message else None
         for name, text in match.groupdict().items() if match else ():
             if text:
                 texts.setdefault(name, text.strip())
@@ -150,10 +86,7 @@ def message_fields(message: str) -> dict[str, Value]:
 
 
 def read_message(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
-    """Return the message with the values in it.
-
-    The message is the field ``text``, else the whole line.
-    """
+    """Return the message with the values in it. The message is the field ``text``, else the whole line."""
     text = str(fields.get("text", head.text))
     return Multiline(text, {name: value for name, value in message_fields(text).items() if name not in fields})
 

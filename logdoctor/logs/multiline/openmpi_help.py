@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from logdoctor.logs import record_patterns
+from logdoctor.logs.multiline.lines_below import numbers_of
 from logdoctor.logs.record_pattern import LineReader, Message, Multiline
 from logdoctor.model import Level, Value
 from logdoctor.model.numbers import number_or_text
@@ -70,12 +71,11 @@ _MISSING_HELP = later(r"help about: (?P<topic>\S{1,200}) from the file: (?P<help
 _WORD = later(r"[A-Za-z][A-Za-z0-9_]*")
 
 
-def read_frame(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_frame(_head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read a frame from its upper to its lower row of dashes.
 
     Return None if the frame is not closed or its text is not about MPI.
     """
-    del head, fields
     lines: list[Message] = []
     for line in islice(below, MAX_FRAME_LINES):
         if _RULE.fullmatch(line.text):
@@ -107,27 +107,18 @@ def read_help_text(head: Message, fields: Mapping[str, Value], below: Iterator[M
 
 
 def read_warning(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read a help text as a warning.
-
-    The level is fatal if its own words say that the job ends.
-    """
+    """Read a help text as a warning. The level is fatal if its own words say that the job ends."""
     multiline = read_help_text(head, fields, below)
     level: Level = "fatal" if help_level(multiline.text) == "fatal" else "warning"
     return Multiline(multiline.text, multiline.fields, multiline.taken, multiline.evidence, level)
 
 
-def read_missing_help(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+def read_missing_help(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read ``Sorry! You were supposed to get help about: TOPIC from the file: FILE``: topic, help_file."""
-    del fields
-    texts, taken = [head.text.strip()], list[int]()
-    for line in islice(below, 6):
-        if _RULE.fullmatch(line.text):
-            break
-        taken.append(line.below)
-        texts.append(line.text.strip())
-    text = " ".join(part for part in texts if part)
+    lines = [*takewhile(lambda line: not _RULE.fullmatch(line.text), islice(below, 6))]
+    text = " ".join(part for line in (head, *lines) if (part := line.text.strip()))
     match = _MISSING_HELP.search(text)
-    return Multiline(text, {k: v for k, v in match.groupdict().items() if v} if match else {}, tuple(taken))
+    return Multiline(text, {k: v for k, v in match.groupdict().items() if v} if match else {}, numbers_of(lines))
 
 
 def _framed(lines: list[Message], end: int) -> Multiline | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from logdoctor.logs.multiline.lines_below import joined, matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
 from logdoctor.model.numbers import number_or_text
@@ -25,20 +26,11 @@ _NAMES = {"worker_pid": "pid", "ip": "host"}
 
 
 def read_death(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read the fields of a dead worker or actor.
-
-    They stand in the head or on the lines below.
-    """
-    lines = [head.text]
-    taken: list[int] = []
-    for message in below:
-        if len(taken) >= MAX_LINES or not _MORE.match(message.text):
-            break
-        lines.append(message.text)
-        taken.append(message.below)
+    """Read the fields of a dead worker or actor. They stand in the head or on the lines below."""
+    lines = [line for line, _ in matching(below, _MORE, MAX_LINES)]
     fields: dict[str, Value] = {}
-    for line in lines:
-        for match in _PART.finditer(line):
+    for line in (head, *lines):
+        for match in _PART.finditer(line.text):
             for name, value in match.groupdict().items():
                 if value:
                     fields.setdefault(_NAMES.get(name, name), number_or_text(value) if name.endswith("pid") else value)
@@ -47,4 +39,4 @@ def read_death(head: Message, _fields: Mapping[str, Value], below: Iterator[Mess
         fields["host"] = owner
     planned = str(fields.get("exit_type", "")).startswith("INTENDED")
     level: Level | None = "info" if planned else None
-    return Multiline("\n".join(lines)[:4_000], fields, tuple(taken), 0, level)
+    return Multiline(joined(head, lines)[:4_000], fields, numbers_of(lines), 0, level)

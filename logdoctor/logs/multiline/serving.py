@@ -10,9 +10,8 @@ from logdoctor.model.numbers import number, number_or_text
 from logdoctor.pack.regexes import later
 
 
-def read_signal(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+def read_signal(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
     """Return the signal, and its negative number as exit code."""
-    del below
     signal = number(str(fields.get("signal", 0))) or 0
     return Multiline(head.text, {"signal": signal, "exit_code": -signal})
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from logdoctor.logs.multiline.crash_stacks import signal_field
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
 from logdoctor.model import Value
 from logdoctor.model.numbers import number_fields
@@ -34,6 +35,7 @@ _MPI_ABORT = later(
     r"Abort\(-?\d{1,10}\) on node \d{1,7} \(rank (\d{1,7}) in comm|"
     r"application called MPI_Abort\(.{1,80}\) - process (\d{1,7})"
 )
+_ARROW = later(r"-> (?P<said>.*)")
 _RULE = later(r"^[\s*%=~+#-]{8,}$")
 MAX_EXCEPTION_LINES = 30
 _WORD = later(r"[a-z]{2}")
@@ -82,8 +84,7 @@ def ranked_message_reader(heads: str, inputs: str, stop: str, skip: str) -> Mult
     read = message_reader(stop, skip=skip)
     head_pattern, input_pattern = later(heads), later(inputs)
 
-    def read_ranked(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-        del head
+    def read_ranked(_head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
         first = next((line for line in islice(below, MAX_MESSAGE_LINES) if line.text.strip()), None)
         multiline = read(first, {}, below) if first and head_pattern.match(first.text) else None
         if first is None or multiline is None:
@@ -96,12 +97,11 @@ def ranked_message_reader(heads: str, inputs: str, stop: str, skip: str) -> Mult
     return read_ranked
 
 
-def read_dealii_error(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+def read_dealii_error(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read deal.II's text of an exception.
 
     The message is the additional information, else the condition that was violated.
     """
-    del fields
     parts, part = {"condition": list[str](), "additional": list[str]()}, ""
     taken = list[int]()
     for line in islice(below, MAX_EXCEPTION_LINES):
@@ -118,22 +118,16 @@ def read_dealii_error(head: Message, fields: Mapping[str, Value], below: Iterato
     return Multiline(f"{head.text}\n{message}".strip(), {"message": message} if message else {}, tuple(taken))
 
 
-def read_arrow(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_arrow(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read DFTB+'s lines behind ``->``. Return None if none follow, because other programs print such heads."""
-    del fields
-    texts, taken = list[str](), list[int]()
-    for line in islice(below, MAX_MESSAGE_LINES):
-        if not line.text.startswith("-> "):
-            break
-        texts.append(line.text[3:].strip())
-        taken.append(line.below)
-    message = " ".join(texts)
-    return Multiline(f"{head.text}\n{message}", {"message": message}, tuple(taken)) if texts else None
+    lines = [*matching(below, _ARROW, MAX_MESSAGE_LINES)]
+    message = " ".join(arrow["said"].strip() for _, arrow in lines)
+    taken = numbers_of(line for line, _ in lines)
+    return Multiline(f"{head.text}\n{message}", {"message": message}, taken) if lines else None
 
 
-def read_vasp_box(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+def read_vasp_box(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read the message in VASP's box, below the big letters."""
-    del fields
     texts, taken = list[str](), list[int]()
     for line in islice(below, MAX_EXCEPTION_LINES):
         text = line.text.strip(" |")
@@ -145,14 +139,6 @@ def read_vasp_box(head: Message, fields: Mapping[str, Value], below: Iterator[Me
             texts.append(text)
     message = " ".join(texts[:MAX_MESSAGE_LINES])
     return Multiline(f"{head.text}\n{message}".strip(), {"message": message} if message else {}, tuple(taken))
-
-
-def read_foam_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read the head of OpenFOAM's stack. Return None for the stack of a signal handler."""
-    del fields
-    return (
-        None if any("::sigHandler" in line.text for line in islice(below, MAX_MESSAGE_LINES)) else Multiline(head.text)
-    )
 
 
 def read_charm_end(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
@@ -180,18 +166,14 @@ def read_charm_end(head: Message, fields: Mapping[str, Value], below: Iterator[M
     return Multiline(text, {"message": message, **extra}, tuple(taken), taken[0] if taken else 0, kind=kind)
 
 
-def read_hdf5_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_hdf5_stack(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read HDF5's error stack. The message is the innermost text with its minor code.
 
     The line to quote is the line with that text.
     """
-    del fields
     texts, taken, evidence, minor = [head.text], list[int](), 0, ""
     message = ""
-    for line in islice(below, MAX_STACK_LINES):
-        entry = _HDF5_ENTRY.match(line.text)
-        if entry is None:
-            break
+    for line, entry in matching(below, _HDF5_ENTRY, MAX_STACK_LINES):
         taken.append(line.below)
         if entry["said"]:
             message, evidence, minor = entry["said"].strip(), line.below, ""

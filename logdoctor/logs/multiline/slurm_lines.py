@@ -38,13 +38,12 @@ _OOM_SIGNALS = (253, 125)
 """Slurm marks an out-of-memory end as signal 253. In an exit code it is cut to 125."""
 
 
-def read_task_exit(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_task_exit(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Read ``HOSTS: tasks LIST: HOW``.
 
     Fields: hosts, ranks (Slurm task ids), exit_code, signal, reason ``oom``. ``node[01-02]: tasks 0-1: Killed`` gives
     hosts node01 and node02, ranks 0 and 1, and signal 9.
     """
-    del below
     how = str(fields.get("how", "")).strip()
     extra: dict[str, Value] = {}
     hosts = expand_hosts(str(fields.get("hosts", "")))
@@ -65,12 +64,11 @@ def read_task_exit(head: Message, fields: Mapping[str, Value], below: Iterator[M
     return Multiline(head.text, extra, level=level)
 
 
-def read_node(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_node(_head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read ``scontrol show node``: hosts, state, reason.
 
     Return None if the node's state does not take it out of service.
     """
-    del head
     name, state, reason = str(fields.get("hosts", "")), "", ""
     taken, evidence = list[int](), 0
     for line in islice(below, _NODE_LINES):
@@ -89,12 +87,11 @@ def read_node(head: Message, fields: Mapping[str, Value], below: Iterator[Messag
     return Multiline(text, {**extra, "reason": reason} if reason else extra, tuple(taken), evidence)
 
 
-def read_cancelled(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_cancelled(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Add the ``reason`` of a cancelled job or step.
 
     The reason is ``none`` if the line names no reason (scancel, or a task failed).
     """
-    del below
     return Multiline(head.text, {"reason": cancel_reason(str(fields.get("due", "")))})
 
 
@@ -105,12 +102,8 @@ def cancel_reason(words: str) -> str:
     return next((name for name, pattern in _REASONS if pattern.search(words)), "other")
 
 
-def read_hosts(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Expand the nodes of a line to ``hosts``.
-
-    ``host`` is added if there is a single node.
-    """
-    del below
+def read_hosts(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
+    """Expand the nodes of a line to ``hosts``. ``host`` is added if there is a single node."""
     hosts = expand_hosts(str(fields.get("hosts", "")))
     extra: dict[str, Value] = {"hosts": hosts} if hosts else {}
     if len(hosts) == 1:
@@ -118,12 +111,11 @@ def read_hosts(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
     return Multiline(head.text, extra)
 
 
-def read_state(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_state(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Read a job's state in a row of sacct or scontrol.
 
     Mails print the same. Fields: state (in full) and reason. A healthy state has level info, any other error.
     """
-    del below
     state = _full_state(str(fields.get("state", "")).upper())
     extra: dict[str, Value] = {"state": state}
     reason = "oom" if fields.get("signal") in _OOM_SIGNALS else cancel_reason(state)

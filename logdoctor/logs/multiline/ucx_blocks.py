@@ -13,12 +13,14 @@ from itertools import islice
 
 from logdoctor.codes import catalogue
 from logdoctor.logs.error_numbers import find_errno
+from logdoctor.logs.multiline.crash_stacks import stack_fields
+from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
 from logdoctor.model.numbers import hex_number, number
 from logdoctor.pack.regexes import later
 
-_HEX_LINE = later(r"(?:[\w.:-]+ )?\s*(?P<words>(?:[0-9a-f]{8} ){3}[0-9a-f]{8})\s*")
+_HEX_LINE = later(r"(?:[\w.:-]+ )?\s*(?P<words>(?:[0-9a-f]{8} ){3}[0-9a-f]{8})\s*$")
 _PEER = later(
     r"(?:dest_addr=|[Pp]eer[ =]|remote[ =]|to |from |addr=|"
     r"connect\()\[?(?P<peer>\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f:]{3,39}\]:\d{1,5})"
@@ -35,12 +37,8 @@ _DEVICE = later(
 )
 
 
-def read_peer(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Add ``errno``, ``peer`` and ``device``, as far as named.
-
-    The errno comes from the error text.
-    """
-    del below
+def read_peer(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
+    """Add ``errno``, ``peer`` and ``device``, as far as named. The errno comes from the error text."""
     text = str(fields.get("message", head.text))
     extra: dict[str, Value] = {}
     if (number := find_errno(text)) not in (None, errno.EIO):  # UCS_ERR_IO_ERROR stands for any failure of a transport
@@ -91,35 +89,27 @@ def _parse_hex(value: Value | None) -> int | None:
     return hex_number(str(value))
 
 
-def read_error_entry(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+def read_error_entry(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read libmlx5's dump of an error completion.
 
     ``syndrome``, ``status`` and ``vendor_err`` come from its fourth row.
     """
-    del fields
-    words: list[str] = []
-    taken: list[int] = []
-    for line in islice(below, 4):
-        match = _HEX_LINE.fullmatch(line.text)
-        if match is None:
-            break
-        words += match["words"].split()
-        taken.append(line.below)
+    rows = [*matching(below, _HEX_LINE, 4)]
+    words = [word for _, row in rows for word in row["words"].split()]
     extra: dict[str, Value] = {}
     if len(words) == 16:
         syndrome = int(words[13][6:8], 16)
         extra |= {"vendor_err": int(words[13][4:6], 16), "syndrome": syndrome}
         if (status := syndrome_status(syndrome)) is not None:
             extra["status"] = status
-    return Multiline(head.text, extra, tuple(taken))
+    return Multiline(head.text, extra, numbers_of(line for line, _ in rows))
 
 
-def read_crash(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_crash(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read UCX's crash report: ``frames`` and ``library``.
 
     The frames are functions, innermost first. The library is the first that is no run-time library.
     """
-    del fields
     taken, frames, libraries = list[int](), list[str](), list[str]()
     for line in islice(below, MAX_STACK_LINES):
         match = _STACK_LINE.fullmatch(line.text)
@@ -133,7 +123,4 @@ def read_crash(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
             frames.append(match["function"].partition("+")[0])
         if match and match["library"] and not _RUN_TIME.search(match["library"]):
             libraries.append(match["library"])
-    extra: dict[str, Value] = {"frames": tuple(frames)} if frames else {}
-    if libraries:
-        extra["library"] = libraries[0]
-    return Multiline("\n".join([head.text, *frames]), extra, tuple(taken))
+    return Multiline("\n".join([head.text, *frames]), stack_fields(frames, libraries), tuple(taken))

@@ -17,10 +17,7 @@ _LAM_ENDED = later(
 
 
 def read_lam_end(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read LAM's text about an ended process.
-
-    Its last line gives pid, host, signal or exit code.
-    """
+    """Read LAM's text about an ended process. Its last line gives pid, host, signal or exit code."""
     taken = list[int]()
     for line in islice(below, 10):
         taken.append(line.below)

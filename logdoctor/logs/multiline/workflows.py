@@ -13,12 +13,11 @@ from logdoctor.pack.regexes import later
 _BY_SIGNAL = later(r"exit status \((?:129|1[345]\d)\)")
 
 
-def read_cause(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+def read_cause(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Read the line under ``Caused by:``, without taking it.
 
     Return None if it names an exit by a signal, because that line has a record of its own.
     """
-    del fields
     lines = [line.text.strip() for line in islice(below, 6)]
     caused = next((number for number, text in enumerate(lines) if text.startswith("Caused by:")), len(lines))
     message = next((text for text in lines[caused + 1 :] if text), "")
@@ -27,12 +26,8 @@ def read_cause(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
     return Multiline(head.text, {"message": message} if message else {})
 
 
-def read_exception(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read an exception of Snakemake, its place, and the message below.
-
-    Return None if Snakemake restarts the job.
-    """
-    del head
+def read_exception(_head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Read an exception of Snakemake, its place, and the message below. Return None if Snakemake restarts the job."""
     lines = list(islice(below, 60))
     if any(line.text.lstrip().startswith("Trying to restart job") for line in lines):
         return None

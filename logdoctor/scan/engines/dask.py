@@ -225,10 +225,7 @@ def _run_batch(batch: Batch, seconds: float, rules: tuple[Path, ...], made_by: M
 
 
 def _diagnose_with_limit(task: Task, pack: Knowledge, seconds: float) -> Iterator[JobRecord]:
-    """Diagnose a task, but end the process if the task hangs.
-
-    Dask then starts a new worker.
-    """
+    """Diagnose a task, but end the process if the task hangs. Dask then starts a new worker."""
     timer = threading.Timer(seconds * len(task.jobs) + GRACE_SECONDS, os._exit, (1,))
     timer.daemon = True
     timer.start()

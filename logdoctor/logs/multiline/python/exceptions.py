@@ -119,10 +119,7 @@ def _is_ray_error(match: regex.Match[str]) -> bool:
 
 
 def read_message_lines(traceback: Traceback, first: Message, lines: Iterator[Message]) -> None:
-    """Add the further lines of the message.
-
-    The message ends at a line of another record, or at a bound.
-    """
+    """Add the further lines of the message. The message ends at a line of another record, or at a bound."""
     if first.text.strip() == "KeyboardInterrupt":  # has no message
         return
     blank, ray_error, unproven = False, "RayTaskError" in first.text, 0
@@ -203,10 +200,7 @@ def _add_nested_line(traceback: Traceback, line: Message, nested_head: regex.Mat
 
 
 def _continues(line: Message, first: Message, *, blank: bool) -> bool:
-    """Return True if the line continues the message.
-
-    It has the same prefix and begins no other record.
-    """
+    """Return True if the line continues the message. It has the same prefix and begins no other record."""
     if _NPU.match(line.text):
         return True
     if _NEW_RECORD.match(line.text) or (line.source.level, line.source.logger) != (
@@ -241,12 +235,8 @@ def _add_line(traceback: Traceback, line: Message, *, all_proven: bool) -> bool:
     return not proven and line.source.rank is None
 
 
-def read_message(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read on from an exception line without its traceback.
-
-    The message may hold the traceback of a spawned process.
-    """
-    del fields
+def read_message(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
+    """Read on from an exception line without its traceback. The message may hold the traceback of a spawned process."""
     text = compiled(f"^(?:{LINE_MARKS}| +)").sub("", head.text).strip().rstrip("`*")
     match = EXCEPTION_LINE.match(text)
     if match is None:

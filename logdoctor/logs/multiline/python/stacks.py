@@ -49,10 +49,7 @@ MAX_HEAD = 3
 
 
 class Stacks(Struct):
-    """The threads read so far.
-
-    The object keeps their number, and the frames of the current or main thread.
-    """
+    """The threads read so far. The object keeps their number, and the frames of the current or main thread."""
 
     threads: int = 0
     chosen: list[tuple[str, str, bool]] = field(default_factory=list)
@@ -195,10 +192,7 @@ def _read_dumps(stacks: Stacks, below: Iterator[Message]) -> None:
 def _begins_dump(
     stacks: Stacks, line: Message, thread: regex.Match[str] | None, process: regex.Match[str] | None
 ) -> bool:
-    """Return True if another dump begins here.
-
-    It is a dump of the next process, or of the same process later.
-    """
+    """Return True if another dump begins here. It is a dump of the next process, or of the same process later."""
     if thread:
         return stacks.wanted and _is_wanted(thread)
     if process:

@@ -70,10 +70,7 @@ def read_traceback(head: Message, _: Mapping[str, Value], below: Iterator[Messag
 
 
 def _is_signal_stack(traceback: Traceback) -> bool:
-    """Return True for the C++ stack of Paddle's signal handler.
-
-    The handler prints it as a traceback.
-    """
+    """Return True for the C++ stack of Paddle's signal handler. The handler prints it as a traceback."""
     return any("` is detected by the operating system" in line for line in traceback.lines[:1])
 
 
