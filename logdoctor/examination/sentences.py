@@ -48,5 +48,7 @@ def tells_together(facts: Sequence[Fact], tells: Callable[[Fact], bool]) -> bool
     """Return whether a text tells two facts that one sentence would tell together, such as what was wanted and free."""
     told = {(fact.type, fact.role) for fact in facts if tells(fact)}
     return any(
-        len(roles) > 1 and all((sort, role) in told for role in roles) for sort, forms in FORMS.items() for roles in forms
+        len(roles) > 1 and all((sort, role) in told for role in roles)
+        for sort, forms in FORMS.items()
+        for roles in forms
     )

@@ -63,8 +63,8 @@ def _proof(evidence: Sequence[Evidence], words: Catalogue) -> Iterator[str]:
 
 def _known(fact: Fact, words: Catalogue) -> str:
     """Return a fact of the proof: its sort, its role, its value as people say it, and its place."""
-    names = (words(f"fact.type.{fact.type}"), words.of_role(fact.role) if fact.role else "", fact.of)
-    name = words("why.joint").join(filter(None, names))
+    names = (words(f"fact.type.{fact.type}"), words.table.get(f"fact.role.{fact.role}", fact.role), fact.of)
+    name = " ".join(filter(None, names))
     return f"{name}{words('colon')}{say_fact(fact, words.lang)}  {location(fact.line)}"
 
 

@@ -21,7 +21,8 @@ TITLE = 70
 SHORTEST = 24
 """Characters that a value of a title keeps."""
 _APART = later(
-    r"\b(?:but|instead of|expected|against|not|differ\w*|while|sees|needs|got|found)\b|不同|而不是|应为|但|却|不是|不一致"
+    r"\b(?:but|instead of|expected|against|not|differ\w*|while|sees|needs|got|found)\b"
+    r"|不同|而不是|应为|但|却|不是|不一致"
 )
 """Words between two values that are told as a difference."""
 _PAIR = later(r"\{(\w+(?:\.\w+)?)\}(?=([^.。{}]*)\{(\w+(?:\.\w+)?)\})")
@@ -111,7 +112,9 @@ def _choose_form(forms: Sequence[str], values: Values) -> str:
 
 
 def _has_all(template: str, values: Values) -> bool:
-    return all(is_known(values.get(name)) for name in needed_slots(template)) and not tells_equals_apart(template, values)
+    return all(is_known(values.get(name)) for name in needed_slots(template)) and not tells_equals_apart(
+        template, values
+    )
 
 
 def tells_equals_apart(form: str, values: Values) -> bool:
