@@ -62,7 +62,10 @@ def test_long_title_is_cut_between_words_at_the_end_of_its_longest_value():
 @pytest.mark.parametrize(
     ("message", "verb"),
     [
-        ("write_one() missing 1 required positional argument: 'layout' of the store that keeps the checkpoints", "missing"),
+        (
+            "write_one() missing 1 required positional argument: 'layout' of the store that keeps the checkpoints",
+            "missing",
+        ),
         ("could not open the shared object file of the plugin: no such file or directory in any of the paths", "open"),
     ],
 )
@@ -177,7 +180,9 @@ def test_decision_in_a_rule_file_wins_over_the_table(tmp_path):
 LONG_TITLE = f"title: The licence server is gone{' for good' * 6}"
 
 
-@pytest.mark.parametrize("text", ["did not answer. No line says why.", "did not answer. The log does not name the node."])
+@pytest.mark.parametrize(
+    "text", ["did not answer. No line says why.", "did not answer. The log does not name the node."]
+)
 def test_sentence_that_states_an_absence_needs_a_guard(text, tmp_path):
     rule_file(tmp_path, "site.licence", LICENCE, ("A licence server did not answer.", f"A licence server {text}"))
     assert [issue.code for issue in lint([tmp_path]).issues if issue.severity == "error"] == ["denial"]
