@@ -145,6 +145,7 @@ def test_size_is_told_for_people(size, text):
         ("waited_s", "5400", "1 h 30 min", "1 小时 30 分钟"),
         ("limit", "1800 seconds", "30 min", "30 分钟"),
         ("wanted", "1879048192 bytes", "1.75 GiB", "1.75 GiB"),
+        ("free", "4194312 B", "4 MiB", "4 MiB"),
         ("wanted", "70123.5 MB", "68.5 GiB", "68.5 GiB"),
         ("limit_kb", 1 << 20, "1 GiB", "1 GiB"),
     ],
@@ -154,6 +155,8 @@ def test_time_and_size_are_said_as_people_do(name, value, text, chinese):
     assert say_value(name, value, "zh") == chinese
 
 
-@pytest.mark.parametrize(("name", "value"), [("wanted", "2.00 GiB"), ("wanted", "65536"), ("limit", 8), ("host", "s")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("wanted", "2.00 GiB"), ("wanted", "65536"), ("limit", 8), ("host", "s"), ("ended_pid", 9258)]
+)
 def test_other_values_and_sizes_in_their_best_unit_stay(name, value):
     assert say_value(name, value) is None

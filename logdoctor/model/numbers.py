@@ -105,5 +105,5 @@ def say_value(name: str, value: object, lang: str = "en") -> str | None:
     unit = said[2].lower() or (of_name if "_" in name or name == "seconds" else "")
     if unit in _SECONDS:
         return format_duration(amount * _SECONDS[unit], lang)
-    scale = _BYTES.get(unit, 0)
-    return format_size(round(amount * scale)) if len(unit) > 1 and amount >= 1 << 10 and scale < 1 << 30 else None
+    scale = _BYTES.get(unit) if len(unit) > 1 or said[2] == "B" else None
+    return format_size(round(amount * scale)) if scale and amount >= 1 << 10 and scale < 1 << 30 else None
