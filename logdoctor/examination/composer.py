@@ -18,12 +18,15 @@ from logdoctor.examination.sentences import standard_sentences, tells_together
 from logdoctor.model import Cause, Evidence, Fact, Line, say_fact
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.sentences import split_sentences
+from logdoctor.pack.regexes import later
 
 MOST_SENTENCES = 2
 MOST_LINES = 4
 """Lines that are added to the proof, at most."""
 QUOTED = ("name", "path", "address", "version", "size", "count", "members", "setting", "reason", "code")
 """Types of facts of which the line is shown with the proof."""
+_FOLDERS = later(r"^(?:[^\s/]*/)+|^(?:\[[0-9a-fA-F:.]*\]|\*|0\.0\.0\.0):(?=\d+$)")
+"""Folders of a path, and the address that stands for all interfaces of a host."""
 
 
 def compose(cause: Cause, examined: Examined, words: Catalogue) -> Cause:
@@ -62,11 +65,11 @@ def _is_told(answer: Answer, told: str) -> bool:
 
 
 def tells(fact: Fact, told: str, lang: str = "en") -> bool:
-    """Return whether a text tells the fact, in its own form, in the line's, or as people say it."""
+    """Return whether a text tells the fact, as printed or as people say it. The end of a path or address is enough."""
     values = fact.value if isinstance(fact.value, tuple) else (fact.value,)
-    return any(said and said in told for said in (fact.said, say_fact(fact, lang))) or all(
-        str(value) in told for value in values
-    )
+    short = (_FOLDERS.sub("", str(value)) or str(value) for value in values)
+    said = (fact.said, say_fact(fact, lang))
+    return any(text and text in told for text in said) or all(value in told for value in short)
 
 
 def _with(summary: str, sentences: Sequence[str], words: Catalogue) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from logdoctor.model import Fact, FactType, say_fact
 from logdoctor.model.catalogue import Catalogue
 
-ORDER: Sequence[FactType] = ("size", "count", "members", "version", "name", "address", "path", "code")
+ORDER: Sequence[FactType] = ("size", "count", "members", "version", "name", "address", "path")
 """Sorts of facts that have a sentence, the strongest first."""
 FORMS: dict[FactType, Sequence[tuple[str, ...]]] = {
     "size": (
@@ -22,10 +23,11 @@ FORMS: dict[FactType, Sequence[tuple[str, ...]]] = {
     "version": (("compiled", "loaded"), ("required", "found"), ("loaded", "required"), ("driver", "required")),
     "name": (("wanted", "nearest"), ("wanted", "existing"), ("wanted",), ("component",)),
     "address": (("asked", "own"), ("asked",), ("listens",), ("refused",)),
-    "path": (("missing",), ("denied",), ("full",), ("opened",)),
-    "code": (("told",),),
+    "path": (("missing",), ("denied",)),
 }
 """Roles that one sentence tells together, the fullest first. The key of the sentence is ``fact.TYPE.ROLE-ROLE``."""
+_FUNCTION = re.compile(r"[a-z][A-Z]|_")
+"""A name that can only be that of a function. Others are words as well."""
 
 
 def standard_sentences(facts: Sequence[Fact], words: Catalogue) -> Iterator[str]:
@@ -33,7 +35,7 @@ def standard_sentences(facts: Sequence[Fact], words: Catalogue) -> Iterator[str]
     for sort in ORDER:
         by_role: dict[str, Fact] = {}
         for fact in facts:
-            if fact.type == sort:
+            if fact.type == sort and not (fact.role == "component" and not _FUNCTION.search(str(fact.value))):
                 by_role.setdefault(fact.role, fact)
         for roles in FORMS[sort]:
             if all(role in by_role for role in roles):
