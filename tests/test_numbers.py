@@ -9,7 +9,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import logdoctor
-from logdoctor.model.numbers import MAX_DIGITS, code_number, format_size, hex_number, number, number_fields, numbers_in
+from logdoctor.model.numbers import (
+    MAX_DIGITS,
+    code_number,
+    format_size,
+    hex_number,
+    number,
+    number_fields,
+    numbers_in,
+    say_value,
+)
 
 PACKAGE = Path(logdoctor.__file__).parent
 ROOMS = ("codes", "inputs", "logs", "pipeline", "reasoning", "redaction", "render", "ruleset", "scan")
@@ -124,3 +133,30 @@ def test_task_that_is_no_rank_is_no_culprit(task, knowledge):
 @pytest.mark.parametrize(("size", "text"), [(12, "12 B"), (943718400, "900 MiB"), (104261451776, "97.1 GiB")])
 def test_size_is_told_for_people(size, text):
     assert format_size(size) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text", "chinese"),
+    [
+        ("timeout_ms", 1800000, "30 min", "30 分钟"),
+        ("timeout_ms", "600000", "10 min", "10 分钟"),
+        ("gil_ms", 250, "250 ms", "250 毫秒"),
+        ("seconds", 90, "90 s", "90 秒"),
+        ("waited_s", "5400", "1 h 30 min", "1 小时 30 分钟"),
+        ("limit", "1800 seconds", "30 min", "30 分钟"),
+        ("wanted", "1879048192 bytes", "1.75 GiB", "1.75 GiB"),
+        ("free", "4194312 B", "4 MiB", "4 MiB"),
+        ("wanted", "70123.5 MB", "68.5 GiB", "68.5 GiB"),
+        ("limit_kb", 1 << 20, "1 GiB", "1 GiB"),
+    ],
+)
+def test_time_and_size_are_said_as_people_do(name, value, text, chinese):
+    assert say_value(name, value) == text
+    assert say_value(name, value, "zh") == chinese
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("wanted", "2.00 GiB"), ("wanted", "65536"), ("limit", 8), ("host", "s"), ("ended_pid", 9258)]
+)
+def test_other_values_and_sizes_in_their_best_unit_stay(name, value):
+    assert say_value(name, value) is None

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from rule_texts import LICENCE, rule_file
+from rule_texts import BOOK, LICENCE, rule_file
 
+from logdoctor.authoring.language_checks import ABSENCE, GUARDED
 from logdoctor.authoring.lint import lint
 from logdoctor.model import DecisionRow, RulesError, StepWords, Words
-from logdoctor.reasoning.findings.wording import choose_steps, fill, fill_forms, fill_step, fill_title, fill_words
+from logdoctor.reasoning.findings.wording import (
+    choose_steps,
+    fill,
+    fill_forms,
+    fill_step,
+    fill_title,
+    fill_words,
+    slots_of,
+    tells_equals_apart,
+)
 from logdoctor.ruleset.loading import load
 
 pytestmark = pytest.mark.xdist_group("rules")
@@ -40,13 +50,53 @@ def test_message_that_ends_with_a_full_stop_gets_no_second_one(template):
     assert fill(template, {"m": "wait..."}).count(".") <= 1
 
 
-def test_long_title_is_cut_between_words_in_the_middle_of_its_longest_value():
+def test_long_title_is_cut_between_words_at_the_end_of_its_longest_value():
     message = "first " + "word " * 40 + "last"
     title = fill_title(("Rank {rank} raised {error}: {message}",), {"rank": 3, "error": "OSError", "message": message})
     assert 60 < len(title) <= 70
     assert title.startswith("Rank 3 raised OSError: first word")
-    assert title.endswith("word last")
-    assert {*title.split()} == {"Rank", "3", "raised", "OSError:", "first", "word", "…", "last"}
+    assert title.endswith(" word…")
+    assert {*title.split()} == {"Rank", "3", "raised", "OSError:", "first", "word", "word…"}
+
+
+@pytest.mark.parametrize(
+    ("message", "verb"),
+    [
+        (
+            "write_one() missing 1 required positional argument: 'layout' of the store that keeps the checkpoints",
+            "missing",
+        ),
+        ("could not open the shared object file of the plugin: no such file or directory in any of the paths", "open"),
+    ],
+)
+def test_title_keeps_the_verb_of_a_message(message, verb):
+    title = fill_title(("Worker failure: {message}",), {"message": message})
+    assert verb in title
+    assert title.endswith("…")
+    assert len(title) <= 70
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "told"),
+    [
+        ("It got {got} instead of {wanted}", {"got": 3, "wanted": 4}, "It got 3 instead of 4"),
+        ("It got {got} instead of {wanted}", {"got": 3, "wanted": "3"}, "It failed"),
+        ("{size} on one rank and {other_size} on another", {"size": 3, "other_size": 3}, "It failed"),
+        ("Rank {rank} of {size} failed", {"rank": 3, "size": 3}, "Rank 3 of 3 failed"),
+    ],
+)
+def test_two_equal_values_are_not_told_as_a_difference(form, values, told):
+    assert fill_forms((form, "It failed"), values) == told
+
+
+def test_no_rule_with_other_forms_tells_equal_values_apart():
+    for rule in BOOK.rules:
+        for lang, _ in rule.words:
+            for forms in (rule.say(lang).title, rule.say(lang).cause):
+                values = dict.fromkeys(slots_of(rule.say(lang)), "x")
+                if len(forms) > 1 and not tells_equals_apart(forms[-1], values):
+                    chosen = [form for form in forms[:-1] if fill_forms(forms, values) == fill(form, values)]
+                    assert not any(tells_equals_apart(form, values) for form in chosen), rule.id
 
 
 def test_long_path_in_a_title_is_cut_in_its_middle():
@@ -128,6 +178,24 @@ def test_decision_in_a_rule_file_wins_over_the_table(tmp_path):
 
 
 LONG_TITLE = f"title: The licence server is gone{' for good' * 6}"
+
+
+@pytest.mark.parametrize(
+    "text", ["did not answer. No line says why.", "did not answer. The log does not name the node."]
+)
+def test_sentence_that_states_an_absence_needs_a_guard(text, tmp_path):
+    rule_file(tmp_path, "site.licence", LICENCE, ("A licence server did not answer.", f"A licence server {text}"))
+    assert [issue.code for issue in lint([tmp_path]).issues if issue.severity == "error"] == ["denial"]
+
+
+@pytest.mark.parametrize("text", ["没有日志行说明原因。", "日志没有写出节点。"])
+def test_chinese_sentence_that_states_an_absence_needs_a_guard(text):
+    assert ABSENCE.search(text)
+    assert not ABSENCE.search(GUARDED.sub("", f"{{denies.reason?{text}}}"))
+
+
+def test_absence_that_the_conditions_of_a_rule_show_needs_no_guard():
+    assert not ABSENCE.search("No line says that a step was skipped. 没有一行说明跳过了某一步。")
 
 
 @pytest.mark.parametrize(

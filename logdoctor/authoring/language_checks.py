@@ -35,6 +35,19 @@ PLACEHOLDER = re.compile(
     r"<[^<>]*>|…|\.\.\.|"
     r"(?<![-$\w])(?:JOB|JOBID|JOB_ID|FILE|NODE|HOST|PID|RANK|BUS|PORT|DIR|SERVER|ADDRESS|USER|ID|N)(?![\w=])"
 )
+GUARDED = re.compile(r"\{denies\.\w+\?[^{}]*\}")
+ABSENCE = re.compile(
+    r"(?i)\bno (?:log )?lines? (?:says?|shows?|names?|tells?|gives?) (?!that\b)"
+    r"|\b(?:logs?|lines?|messages?|files?|it|\w+) (?:does|do) not (?:say|show|name|tell|give)"
+    r" (?:for which|which|who|why|what|how|by whom|them|the (?:reason|node|peer|rank|host|device|missing|other))\b"
+    r"|\b(?:logs?|lines?|messages?|files?) (?:holds?|shows?|gives?|names?|tells?)"
+    r" no (?:other|reason|further reason|name|traceback|stack)\b"
+    r"|没有(?:一行|日志行)(?:说明|显示|写出)(?!.{0,8}(?:跳过|恢复|得到|完成|等待))"
+    r"|(?:日志|消息|该行|这一行)(?:中)?没有(?:写出|写明|说明|给出|指明|显示(?:原因|其他失败|结束的其他原因|它在等待哪))"
+    r"|没有(?:说明|写出)(?:原因|它们?是谁|在等哪)"
+)
+"""Words that say that the log does not tell a reason, a name or a stack. That a thing did not happen ("no line says
+that it came back") is shown by the conditions of the rule."""
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
@@ -65,6 +78,10 @@ def _check_forms(
     if old:
         what = f"the words for an unknown value stand inside the sentence: {', '.join(old)}"
         yield source.issue("old-slot", part, what, "", "write a second form of the sentence, without the value")
+    for form in forms:
+        if (absence := ABSENCE.search(GUARDED.sub("", form))) and source.rule.role != "benign":
+            cure = "write it as {denies.reason? The log does not say why.}, or frames or names"
+            yield source.issue("denial", part, f"a sentence states an absence: {absence[0].strip()}", "", cure)
     names = {*needed_slots(forms[-1])}.difference(known)
     open_slots = sorted(name for name in names if _may_be_unknown(name, lang, findings))
     if open_slots:

@@ -30,6 +30,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "unknown-word": ("warning", "a {name} in the words, or the name of a field, is one that nothing fills"),
     "translation": ("warning", "another language's remedy has other steps, or other commands in backticks"),
     "old-slot": ("error", "a sentence holds the words for an unknown value; forms of the sentence take their place"),
+    "denial": ("error", "a sentence says that the log does not tell something, and nothing looked whether that is so"),
     "last-form": (TEXTS, "the last form of a sentence needs a value that a log may leave open"),
     "long-title": (TEXTS, "a title has more than 70 characters, filled with the values of an example"),
     "long-cause": (TEXTS, "the first sentence of the cause has more than 25 words"),

@@ -5,24 +5,69 @@ A sentence that states an absence, such as "no line says why", is told only if i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+
 from logdoctor.examination.questions import Scene
 from logdoctor.frames import read_frame
+from logdoctor.model import Said
+from logdoctor.model.numbers import numbers_in
 from logdoctor.pack.regexes import later
 
-_NAME = later(r"(?i)\b(?:rank|task|worker|process|node|host)s?[ :=\[#]{1,3}\d")
-_REASON = later(
-    r"(?i)\b(?:error|errno|fail(?:ed|ure)|cannot|could ?n[o']t|unable|denied|refused|mismatch|not found|invalid|because"
-    r"|no such|missing|reason)\b"
+_NAMES = later(
+    r"(?i)\b(?:rank|task|worker|process|node|peer)(?:e?s)?[ :=\[(#]{1,3}(\d+(?: ?[,-] ?\d+){0,64})"
+    r"|\b(?:host|node|peer)(?:name|s)?[ :=]{1,2}['\"]?([a-z][\w.-]*\d[\w.-]*)"
 )
-_SORTS = {"frames": read_frame, "names": _NAME.search, "reason": _REASON.search}
+"""Numbers of processes, or the name of a host."""
+_REASON = later(
+    r"(?i)\b(?:error|errno|fatal|fail(?:ed|ure)|cannot|could ?n[o']t|could not|unable|denied|refused|mismatch|not found"
+    r"|invalid|because|due to|caused by|no such|no space|missing|reason)\b"
+)
+_TOLD_LATER = later(r"(?i)\b(?:errno|because|due to|caused by|reason|denied|no such file|no space left)\b")
+"""Words of a reason below a proof, where an error alone is rather its result."""
+_DIGITS = later(r"\d+")
+NEAR_BELOW = 3
+"""Lines below a block that still name the processes of it."""
 
 
 def absences(scene: Scene) -> frozenset[str]:
-    """Return the sorts of evidence that no line of the process near the proof shows.
+    """Return the sorts of evidence that no line of the process near the proof shows."""
+    return frozenset(sort for sort, shows in _SORTS.items() if not shows(scene))
 
-    The lines of the proof itself count for frames and names; a reason stands in another line than the proof.
-    """
-    near = [said.text for said in (*scene.above(), *scene.below())]
-    block = [said.text for said in scene.block()]
-    texts = {"frames": [*near, *block], "names": block, "reason": near}
-    return frozenset(sort for sort, find in _SORTS.items() if not any(map(find, texts[sort])))
+
+def _shows_frames(scene: Scene) -> bool:
+    return any(read_frame(said.text) for lines in (scene.block(), scene.above(), scene.below()) for said in lines)
+
+
+def _shows_names(scene: Scene) -> bool:
+    """Return whether the block, or a line right below, names another process or host than that of the proof."""
+    own = {str(value) for value in (scene.record.rank, scene.record.host) if value is not None}
+    texts = (said.text for lines in (scene.block(), islice(scene.below(), NEAR_BELOW)) for said in lines)
+    return any(name not in own for text in texts for name in _names(text))
+
+
+def _names(text: str) -> Iterator[str]:
+    for match in _NAMES.finditer(text):
+        yield from map(str, numbers_in(match[1])) if match[1] else (match[2],)
+
+
+def _shows_reason(scene: Scene) -> bool:
+    """Return whether another line than the proof, and than its repetitions, tells a reason."""
+    own = {_without_numbers(said.text) for said in scene.block()}
+    return _any_other(scene.above(), _REASON.search, own) or _any_other(scene.below(), _TOLD_LATER.search, own)
+
+
+def _any_other(lines: Iterable[Said], find: Callable[[str], object], own: set[str]) -> bool:
+    return any(find(said.text) and _without_numbers(said.text) not in own for said in lines)
+
+
+def _without_numbers(text: str) -> str:
+    masked: str = _DIGITS.sub("0", text)
+    return masked
+
+
+_SORTS: Mapping[str, Callable[[Scene], bool]] = {
+    "frames": _shows_frames,
+    "names": _shows_names,
+    "reason": _shows_reason,
+}

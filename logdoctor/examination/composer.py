@@ -2,7 +2,8 @@
 
 Three guards keep it honest. A fact is of the proof's own line or block, or of a line of the same process that a
 question joined to it. Its role comes from a word beside the value; a fact without a role is quoted with its line and
-not interpreted. A guess ("Often ...") is left out beside a sentence that a line shows.
+not interpreted. A guess ("Often ...") is left out beside what a line shows, whether a sentence is added or the rule
+tells it.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from msgspec.structs import replace
 
 from logdoctor.examination import Examined
 from logdoctor.examination.questions import Answer
-from logdoctor.examination.sentences import standard_sentences
-from logdoctor.model import Cause, Evidence, Fact, Line
+from logdoctor.examination.sentences import standard_sentences, tells_together
+from logdoctor.model import Cause, Evidence, Fact, Line, say_fact
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.sentences import split_sentences
 from logdoctor.pack.regexes import later
@@ -33,13 +34,15 @@ def compose(cause: Cause, examined: Examined, words: Catalogue) -> Cause:
     told = f"{cause.title} {cause.summary}"
     answers = [answer for answer in examined.answers if not answer.silent]
     sentences = [text for answer in answers if not _is_told(answer, told) and (text := _say(answer, words))]
-    if not sentences and not any(tells(fact, told) for fact in examined.own):
+    if not sentences and not any(tells(fact, told, words.lang) for fact in examined.own):
         sentences = [*standard_sentences(examined.own, words)][:1]
     shown = [line for answer in answers for line in (answer.base.line, *answer.lines)]
-    shown += [fact.line for fact in examined.own if fact.type in QUOTED and not tells(fact, told)]
+    shown += [fact.line for fact in examined.own if fact.type in QUOTED and not tells(fact, told, words.lang)]
+    cause = replace(cause, summary=_with(cause.summary, sentences[:MOST_SENTENCES], words))
+    if sentences or tells_together(examined.own, lambda fact: tells(fact, told, words.lang)):
+        cause = _without_guesses(cause, words)
     return replace(
         cause,
-        summary=_with(cause.summary, sentences[:MOST_SENTENCES], words),
         evidence=(*cause.evidence, *_new_lines(cause, shown)),
         facts=examined.known.facts,
     )
@@ -61,21 +64,31 @@ def _is_told(answer: Answer, told: str) -> bool:
     return bool(values) and all(value in told for value in values)
 
 
-def tells(fact: Fact, told: str) -> bool:
-    """Return whether a text tells the fact, in its own or in the line's form. The end of a path or address is enough."""
+def tells(fact: Fact, told: str, lang: str = "en") -> bool:
+    """Return whether a text tells the fact, as printed or as people say it. The end of a path or address is enough."""
     values = fact.value if isinstance(fact.value, tuple) else (fact.value,)
     short = (_FOLDERS.sub("", str(value)) or str(value) for value in values)
-    return bool(fact.said and fact.said in told) or all(value in told for value in short)
+    said = (fact.said, say_fact(fact, lang))
+    return any(text and text in told for text in said) or all(value in told for value in short)
 
 
 def _with(summary: str, sentences: Sequence[str], words: Catalogue) -> str:
-    """Return the summary with more sentences behind its first one, and then without its guesses."""
-    if not sentences:
-        return summary
+    """Return the summary with more sentences behind its first one."""
     first, *more = split_sentences(summary) or [""]
+    return words("space").join((first, *sentences, *more)).strip() if sentences else summary
+
+
+def _without_guesses(cause: Cause, words: Catalogue) -> Cause:
+    """Return the cause without the guesses of its summary and steps. A first sentence stays."""
     guesses = tuple(words("guesses.begin").split())
-    certain = (sentence for sentence in more if not sentence.startswith(guesses))
-    return words("space").join((first, *sentences, *certain)).strip()
+
+    def certain(text: str) -> str:
+        first, *more = split_sentences(text) or [""]
+        kept = [sentence for sentence in more if not sentence.startswith(guesses)]
+        return words("space").join((first, *kept)) if len(kept) < len(more) else text
+
+    steps = tuple(replace(step, text=certain(step.text)) for step in cause.steps)
+    return replace(cause, summary=certain(cause.summary), steps=steps)
 
 
 def _new_lines(cause: Cause, lines: Iterable[Line]) -> Iterator[Evidence]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from logdoctor.model import Fact, FactType
+from logdoctor.model import Fact, FactType, say_fact
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.model.numbers import format_size
 
 ORDER: Sequence[FactType] = ("size", "count", "members", "version", "name", "address", "path")
 """Sorts of facts that have a sentence, the strongest first."""
@@ -40,17 +39,18 @@ def standard_sentences(facts: Sequence[Fact], words: Catalogue) -> Iterator[str]
                 by_role.setdefault(fact.role, fact)
         for roles in FORMS[sort]:
             if all(role in by_role for role in roles):
-                places = {role: show(by_role[role]) for role in roles}
+                places = {role: say_fact(by_role[role], words.lang) for role in roles}
                 of = next((fact.of for role in roles if (fact := by_role[role]).of), "")
                 key = f"fact.{sort}.{'-'.join(roles)}"
                 yield words(f"{key}.of", of=of, **places) if of else words(key, **places)
                 break
 
 
-def show(fact: Fact) -> str:
-    """Return the value as people say it: 30 min, 1.8 GiB, tasks 2, 3."""
-    if fact.unit == "B" and isinstance(fact.value, int):
-        return format_size(fact.value)
-    if isinstance(fact.value, tuple):
-        return ", ".join(map(str, fact.value))
-    return f"{fact.value} {fact.unit}".strip()
+def tells_together(facts: Sequence[Fact], tells: Callable[[Fact], bool]) -> bool:
+    """Return whether a text tells two facts that one sentence would tell together, such as what was wanted and free."""
+    told = {(fact.type, fact.role) for fact in facts if tells(fact)}
+    return any(
+        len(roles) > 1 and all((sort, role) in told for role in roles)
+        for sort, forms in FORMS.items()
+        for roles in forms
+    )

@@ -47,7 +47,18 @@ from logdoctor.model.claims import CLAIMS, Claim, ClaimName
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
 from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
-from logdoctor.model.facts import ABSENCES, FACT_TYPES, Examination, Examinations, Fact, FactType, Kin, Place, Said
+from logdoctor.model.facts import (
+    ABSENCES,
+    FACT_TYPES,
+    Examination,
+    Examinations,
+    Fact,
+    FactType,
+    Kin,
+    Place,
+    Said,
+    say_fact,
+)
 from logdoctor.model.inputs import Job, Stream
 from logdoctor.model.log import (
     NO_SPAN,

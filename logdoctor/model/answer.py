@@ -569,6 +569,8 @@ class Diagnosis(Struct, frozen=True):
     """Lines that look like a failure and are known to be none."""
     unexplained: tuple[Evidence, ...] = ()
     """Lines that look like a failure and that no rule explains."""
+    absent: tuple[str, ...] = ()
+    """Sorts of evidence that were looked for around the first unexplained line and not found: frames, names, reason."""
     verdict_known_by: Line | None = None
     """The line that shows the end; null if none does."""
     suspects: tuple[Suspect, ...] = ()

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from logdoctor.model.log import Line, Scalar, Source
+from logdoctor.model.numbers import format_duration, format_size
 
 FactType = Literal[
     "size",
@@ -53,6 +54,18 @@ class Fact(Struct, frozen=True):
     """The thing that the value belongs to, for example a device, a library or a parameter."""
     said: str = ""
     """The words of the line that tell it, as printed."""
+
+
+def say_fact(fact: Fact, lang: str = "en") -> str:
+    """Return the value as people say it: 30 min, 1.75 GiB, 2, 3."""
+    if isinstance(fact.value, tuple):
+        return ", ".join(map(str, fact.value))
+    if isinstance(fact.value, int | float):
+        if fact.unit == "B":
+            return format_size(round(fact.value))
+        if fact.unit == "s":
+            return format_duration(fact.value, lang)
+    return f"{fact.value} {fact.unit}".strip()
 
 
 class Said(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ from logdoctor.examination import Examined, examine
 from logdoctor.examination.composer import compose
 from logdoctor.examination.questions import Scene
 from logdoctor.logs.line_parser import read_message
-from logdoctor.model import Cause, Examinations, Record, Source
+from logdoctor.model import Cause, Evidence, Examinations, Record, Source
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pipeline.excerpts import AROUND, Excerpts
 from logdoctor.reasoning import Reasoner
@@ -35,6 +35,11 @@ class CloserLook(Struct, frozen=True):
     def tell(self, causes: Iterable[Cause], words: Catalogue) -> tuple[Cause, ...]:
         """Return the causes with the facts that the examination of their proofs shows."""
         return tuple(self._tell(cause, words) for cause in causes)
+
+    def absent(self, unexplained: Sequence[Evidence]) -> tuple[str, ...]:
+        """Return what was looked for around the first unexplained line and not found. Without a line nothing was."""
+        examined = [self.by_line.get((e.line.file, e.line.number)) for e in unexplained[:1]]
+        return tuple(sorted(examined[0].known.absent)) if examined and examined[0] else ()
 
     def _tell(self, cause: Cause, words: Catalogue) -> Cause:
         places = ((e.line.file, e.line.number) for e in cause.evidence[:1] if cause.by == "rule")

@@ -171,7 +171,9 @@ class Analysis:
             listen=partial(listen, reader.excerpts.logs),
             examined=closer.known,
         )
-        diagnosis = replace(diagnosis, causes=closer.tell(diagnosis.causes, words))
+        diagnosis = replace(
+            diagnosis, causes=closer.tell(diagnosis.causes, words), absent=closer.absent(diagnosis.unexplained)
+        )
         problems = (*pack.faults, *reader.problems)
         diagnosis = replace(diagnosis, coverage=coverage, problems=problems, made_by=pack.made_by)
         diagnosis = add_guess(diagnosis, observed.counter, pack, words, self.model)

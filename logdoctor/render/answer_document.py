@@ -69,12 +69,21 @@ def happened(diagnosis: Diagnosis, words: Catalogue) -> str:
         return _nothing(diagnosis, words)
     if diagnosis.suspects:
         return continue_sentence(diagnosis.suspects[0].why, words)
-    if job.first_death and job.first_death.rank is not None:
-        who = words("rank.1", ranks=job.first_death.rank)
-        key = "unknown.ended" if job.first_death.why else "unknown.ended.bare"
-        return words(key, who=who, how=job.first_death.why)
-    if not diagnosis.unexplained and diagnosis.decision.because:
+    if not diagnosis.unexplained and diagnosis.decision.because and not _is_death_told(job):
         return continue_sentence(diagnosis.decision.because, words)
+    return _unknown(diagnosis, words) + (words("denies.reason") if "reason" in diagnosis.absent else "")
+
+
+def _is_death_told(job: JobSummary) -> bool:
+    return job.first_death is not None and job.first_death.rank is not None
+
+
+def _unknown(diagnosis: Diagnosis, words: Catalogue) -> str:
+    """Return what is seen of a failure without a cause."""
+    death = diagnosis.job.first_death
+    if death and death.rank is not None:
+        key = "unknown.ended" if death.why else "unknown.ended.bare"
+        return words(key, who=words("rank.1", ranks=death.rank), how=death.why)
     title = next((symptom.title for symptom in diagnosis.symptoms if symptom.title), "")
     if title:
         return words("unknown.but", title=continue_sentence(title, words))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from logdoctor.model import GROUNDS, WITH_CAUSE, Cause, Diagnosis, Evidence, SymptomSeen
+from logdoctor.model import GROUNDS, WITH_CAUSE, Cause, Diagnosis, Evidence, Fact, SymptomSeen, say_fact
 from logdoctor.model.escape import escape_all
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.columns import shorten, wrap
 from logdoctor.render.entity_names import culprit_name
 from logdoctor.render.phrases import location
 
-MOST_LINES, MOST_ROWS = 4, 6
+MOST_LINES, MOST_ROWS, MOST_FACTS = 4, 6, 12
 MARGIN = 4
 
 
@@ -43,6 +43,7 @@ def _cause(cause: Cause, symptoms: Sequence[SymptomSeen], words: Catalogue, *, k
     rule = words("why.rule", rule=cause.rule or cause.by, origin=cause.rule_origin)
     yield f"{cause.signature} · {rule.strip()} · {words('confidence', value=f'{cause.confidence:.2f}')}"
     yield from _proof(cause.evidence, words)
+    yield from _rows("why.facts", [_known(fact, words) for fact in cause.facts], words, MOST_FACTS)
     culprit, ground = culprit_name(cause.culprit, words) or words("culprit.none"), cause.culprit.why
     yield from _fact("culprit", culprit, words(f"ground.{ground}") if ground else "", words)
     passed = GROUNDS[: GROUNDS.index(ground)] if ground in GROUNDS else GROUNDS if known else ()
@@ -58,6 +59,13 @@ def _cause(cause: Cause, symptoms: Sequence[SymptomSeen], words: Catalogue, *, k
 def _proof(evidence: Sequence[Evidence], words: Catalogue) -> Iterator[str]:
     lines = [f"{location(line)}  {line.line.text.strip()}" for line in evidence]
     yield from _rows("proof", lines, words, MOST_LINES)
+
+
+def _known(fact: Fact, words: Catalogue) -> str:
+    """Return a fact of the proof: its sort, its role, its value as people say it, and its place."""
+    names = (words(f"fact.type.{fact.type}"), words.table.get(f"fact.role.{fact.role}", fact.role), fact.of)
+    name = " ".join(filter(None, names))
+    return f"{name}{words('colon')}{say_fact(fact, words.lang)}  {location(fact.line)}"
 
 
 def _fact(key: str, name: str, why: str, words: Catalogue) -> Iterator[str]:

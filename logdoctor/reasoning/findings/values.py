@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from logdoctor.codes import explain
-from logdoctor.model import Culprit, Examination, Finding, Rule, Value
-from logdoctor.model.numbers import format_size
+from logdoctor.model import Culprit, Examination, Finding, Rule, Value, say_fact
+from logdoctor.model.numbers import format_size, say_value
 from logdoctor.reasoning.findings.symptoms import Match
 from logdoctor.reasoning.findings.who import describe, hosts_of, numbers, ranks_of, speaks_for_itself, with_places
 from logdoctor.reasoning.findings.wording import compress, is_known
@@ -181,7 +181,8 @@ def without(values: Mapping[str, Value], names: Collection[str]) -> Values:
 class FindingValues(Mapping[str, Value]):
     """Slots of a finding.
 
-    - captured groups and fields of the matched records, and what else `Finding.values` holds
+    - captured groups and fields of the matched records, and what else `Finding.values` holds; times and sizes as
+      people say them
     - ``field.column``: a column of the code tables
     - ``awaited``: ``rank 3`` or ``ranks 3,5``, the culprits of the finding that explains this one
     - ``rank``: all culprits if each of them shows the failure, and all who show it if none of them is a culprit
@@ -221,10 +222,12 @@ class FindingValues(Mapping[str, Value]):
         if field == "denies" and column in self._examined.absent:
             return column
         if column and (fact := next((f for f in self._examined.facts if (f.type, f.role) == (field, column)), None)):
-            return fact.said or (tuple(map(str, fact.value)) if isinstance(fact.value, tuple) else fact.value)
+            return say_fact(fact, self._lang)
         value = self._finding.values.get(field)
         if not column:
-            return value if value is not None and is_known(value) else self._read_state(name)
+            if value is None or not is_known(value):
+                return self._read_state(name)
+            return value if isinstance(value, tuple) else say_value(name, value, self._lang) or value
         entries = (explain(record.kind, field, value) for record in self._finding.records)
         entry = next((e for e in entries if e), None)
         if value is None or entry is None:

@@ -17,9 +17,16 @@ _DEFAULT = later(r"\{(\w+(?:\.\w+)?)\|")
 LONGEST = 160
 """Characters of a value. A longer value is cut at its end."""
 TITLE = 70
-"""Characters of a title. In a longer one the values are cut in their middle."""
+"""Characters of a title. In a longer one the values are cut."""
 SHORTEST = 24
 """Characters that a value of a title keeps."""
+_APART = later(
+    r"\b(?:but|instead of|expected|against|not|differ\w*|while|sees|needs|got|found)\b"
+    r"|不同|而不是|应为|但|却|不是|不一致"
+)
+"""Words between two values that are told as a difference."""
+_PAIR = later(r"\{(\w+(?:\.\w+)?)\}(?=([^.。{}]*)\{(\w+(?:\.\w+)?)\})")
+_OTHER = later(r"^others?_")
 _NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
 _RANK = later(r"(?<![\w-])[Rr]ank $")
 _CHINESE = later(r"[\u4e00-\u9fff]")
@@ -58,7 +65,7 @@ def fill_title(forms: Sequence[str], values: Values) -> str:
     title, longest = fill(form, values), LONGEST
     while len(title) > TITLE and longest > SHORTEST:
         longest = max(SHORTEST, min(longest, len(title)) - 1)
-        title = fill(form, values, partial(_cut_middle, longest=longest))
+        title = fill(form, values, partial(_cut_title, longest=longest))
     return title
 
 
@@ -105,7 +112,18 @@ def _choose_form(forms: Sequence[str], values: Values) -> str:
 
 
 def _has_all(template: str, values: Values) -> bool:
-    return all(is_known(values.get(name)) for name in needed_slots(template))
+    return all(is_known(values.get(name)) for name in needed_slots(template)) and not tells_equals_apart(
+        template, values
+    )
+
+
+def tells_equals_apart(form: str, values: Values) -> bool:
+    """Return whether the form tells two equal values as a difference: "got 3 instead of 3"."""
+    return any(
+        str(values.get(one)) == str(values.get(other))
+        for one, between, other in (pair.groups() for pair in _PAIR.finditer(form))
+        if _OTHER.sub("", other) == one or _APART.search(between)
+    )
 
 
 def needed_slots(template: str) -> list[str]:
@@ -225,15 +243,13 @@ def _cut_end(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def _cut_middle(text: str, longest: int) -> str:
-    """Cut ``text`` in its middle, a sentence between its words."""
+def _cut_title(text: str, longest: int) -> str:
+    """Cut ``text``: a sentence at its end between two words, so that its verb stays, a name or a path in its middle."""
     if len(text) <= longest:
         return text
-    if " " in text:
-        room = longest - 3
-        head = text[: room * 2 // 3].rpartition(" ")[0] or text[: room * 2 // 3]
-        tail = text[-(room - len(head)) :]
-        return f"{head} … {tail.partition(' ')[2] or tail}"  # a path longer than the room keeps its end
+    head = text[: longest - 1].rpartition(" ")[0].rstrip(" ,;:(")
+    if " " in head:
+        return f"{head}…"
     end = (longest - 1) // 2
     return f"{text[: longest - 1 - end].rstrip()}…{text[-end:].lstrip()}"
 
