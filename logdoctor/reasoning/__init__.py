@@ -52,6 +52,8 @@ __all__ = ["Reasoner"]
 MAX_FAILURES = 2000
 MAX_UNEXPLAINED = 8
 NOT_EXAMINED: Examinations = {}
+OF_PROCESS = frozenset({"missing_ranks", "missing_hosts", "told_by", "wanted"})
+"""Fields of an answer of the examination that tell whom a failure names, or values of its words."""
 
 
 class Runs(Struct, frozen=True):
@@ -140,8 +142,11 @@ class Reasoner:
         return Conclusions(derived, matches, self.state.knowing(derived))
 
     def knowing(self, examined: Iterable[Record]) -> Reasoner:
-        """Return a reasoner that also knows these answers of the examination, if a rule asks for one of them."""
-        asked = tuple(record for record in examined if self._rules_matching(record))
+        """Return a reasoner that also knows these answers of the examination.
+
+        Those count that tell of the process of a proof, and those for which a rule asks.
+        """
+        asked = tuple(e for e in examined if not OF_PROCESS.isdisjoint(e.fields) or self._rules_matching(e))
         if not asked:
             return self
         reasoner = copy.copy(self)

@@ -70,6 +70,12 @@ def _of_lines(shown: Shown, _: Values, state: JobState) -> Values:
     return values
 
 
+def _of_examined(shown: Shown, _: Values, state: JobState) -> Values:
+    """Provide what other lines of the process tell beside the proof, where its own do not."""
+    told = state.examined.get(shown.decisive[0].record.order, ())
+    return {name: value for record in reversed(told) for name, value in record.fields.items()}
+
+
 def _sizes(_: Shown, values: Values, __: JobState) -> Values:
     """Provide ``limit`` for ``limit_kb``."""
     sizes = {name.removesuffix("_kb"): n for name, n in values.items() if name.endswith("_kb") and isinstance(n, int)}
@@ -139,6 +145,7 @@ def _waits(shown: Shown, _: Values, __: JobState) -> Values:
 
 PROVIDERS: Sequence[Callable[[Shown, Values, JobState], Values]] = (
     _of_job,
+    _of_examined,
     _of_lines,
     _sizes,
     _members,
