@@ -1,0 +1,136 @@
+"""What the lines around a proof show together: who is silent, whose failure it is, what it wanted and what exists."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from logdoctor import diagnose
+
+
+@pytest.fixture
+def cause_of(knowledge):
+    def first_cause(*lines, lang="en"):
+        log = io.BytesIO(("\n".join(lines) + "\n").encode())
+        return diagnose(log, lang=lang).causes[0]
+
+    return first_cause
+
+
+HEALTHY = (
+    "INFO 08:14:01 serve.py:88 request 4411 done in 31 ms on worker 9",
+    "INFO 08:14:01 serve.py:88 request 4412 done in 29 ms on worker 9",
+)
+
+# ── who did not come ────────────────────────────────────────────────────────────────────────────────────────────────
+
+BARRIER = "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Id: load::1."
+STORE = (
+    "[rank0]: torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 6/8 clients joined."
+)
+TORCH_BARRIER = "RuntimeError: Timed out initializing process group in store based barrier on rank: 0"
+HOROVOD = "horovod.runner.common.util.timeout.TimeoutException: Timed out waiting for tasks to start."
+SILENT = [
+    ((f"{BARRIER} Timed out task names:", "/job:w/replica:0/task:5", "/job:w/replica:0/task:7"), (5, 7), "tasks 5, 7"),
+    ((f"{BARRIER} Some timed out task names: /job:w/task:5, /job:w/task:6",), (5, 6), "tasks 5, 6"),
+    ((STORE, "[rank0]: Missing ranks: [3, 6]"), (3, 6), "ranks 3, 6"),
+    ((STORE, "[rank0]: ranks 3 and 6 did not connect"), (3, 6), "ranks 3, 6"),
+    ((STORE, "[rank0]: ranks 0-2, 4, 5, 7 of 8 have joined"), (3, 6), "ranks 3, 6"),
+    ((TORCH_BARRIER, "ranks that never arrived: 2, 3"), (2, 3), "ranks 2, 3"),
+    ((HOROVOD, "The following tasks did not register:", "  - 4", "  - 5"), (4, 5), "tasks 4, 5"),
+]
+
+
+@pytest.mark.parametrize(("lines", "ranks", "who"), SILENT)
+def test_silent_ranks_are_named(cause_of, lines, ranks, who):
+    cause = cause_of(*lines)
+    assert (cause.signature, cause.culprit.ranks) == ("rdzv.timeout", ranks)
+    assert who in cause.summary
+    assert "does not name" not in cause.summary
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (HOROVOD, "Hosts that did not connect: gpu07, gpu09"),
+        (HOROVOD, "Nodes not responding:", "  gpu07 (10.0.0.7)", "  gpu09 (10.0.0.9)"),
+        (HOROVOD, "nodes gpu07, gpu09 have not joined"),
+    ],
+)
+def test_silent_hosts_are_named(cause_of, lines):
+    assert cause_of(*lines).culprit.hosts == ("gpu07", "gpu09")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (TORCH_BARRIER,),
+        (TORCH_BARRIER, "number of missing workers: 3"),
+        (TORCH_BARRIER, "ranks joined: 4"),
+        (TORCH_BARRIER, *HEALTHY),
+        ("[rank0]: " + TORCH_BARRIER, "[rank4]: Missing ranks: [3, 6]"),  # of another process
+        (TORCH_BARRIER, "loss 2.11", "missing keys: 3, 6"),
+    ],
+)
+def test_nobody_is_silent_without_a_list(cause_of, lines):
+    cause = cause_of(*lines)
+    assert cause.culprit.ranks in ((), (0,))
+    assert "did not come" not in cause.summary.lower()
+
+
+# ── the identity beside the code ────────────────────────────────────────────────────────────────────────────────────
+
+CODE = "EL0004: 2025-03-11-08:14:02.118.141 Failed to allocate memory."
+IDENTITIES = [
+    ("[ERROR] 2025-03-11-08:14:02 (PID:8812, Device:6, RankID:14) ERR00100 PTA call acl api failed",),
+    ("[ERROR] 2025-03-11-08:14:02 rank: 14, device id: 6: the operator failed",),
+    ("fatal error in step 7 (rank=14 gpu=6)",),
+]
+
+
+@pytest.mark.parametrize("above", IDENTITIES)
+def test_identity_stands_above_the_code(cause_of, above):
+    cause = cause_of("step 3 loss 2.1", *above, CODE)
+    assert (cause.signature, cause.culprit.ranks) == ("cuda.oom", (14,))
+    assert "device 6" in cause.summary
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        (IDENTITIES[0][0].replace("14", "13"), IDENTITIES[0][0]),  # two heads
+        ("INFO rank=14 gpu=6 starts",),  # no head of a failure
+        ("[ERROR] device 6 is slow",),  # too little
+        ("[ERROR] 2025-03-11 07:14:02 rank: 14, device: 6: retried", "2025-03-11 08:14:02 step 3"),
+    ],
+)
+def test_identity_of_another_line_is_not_taken(cause_of, above):
+    if len(above) == 2 and "07:14" in above[0]:
+        assert cause_of(*above, f"2025-03-11 08:14:02 {CODE}").culprit.ranks == ()
+    else:
+        assert cause_of(*above, CODE).culprit.ranks == ()
+
+
+# ── the number in front of NCCL's words ─────────────────────────────────────────────────────────────────────────────
+
+CLOSED = "misc/socket.cc:71 NCCL WARN socketProgress: Connection closed by remote peer 10.0.4.9<41822>"
+
+
+def test_number_before_a_file_of_nccl_is_a_device(cause_of):
+    cause = cause_of(f"[3] {CLOSED}", "[3] NCCL INFO bootstrap.cc:701 -> 6", "[3] NCCL INFO init.cc:1402 -> 6")
+    assert "GPU 3" in cause.summary
+    assert "ank 3" not in cause.title + cause.summary
+    assert "while NCCL started (bootstrap.cc, init.cc)" in cause.summary
+
+
+def test_number_before_a_whole_prefix_of_nccl_is_a_rank(cause_of):
+    assert "Rank 5 on gx2 lost" in cause_of(f"[5] gx2:71:80 [3] {CLOSED}").summary
+
+
+@pytest.mark.parametrize("trail", ["[3] NCCL INFO enqueue.cc:701 -> 6", "step 4 loss 2.1"])
+def test_other_calls_are_no_start(cause_of, trail):
+    assert (
+        "started"
+        not in cause_of(f"[3] {CLOSED}", trail, "[3] NCCL INFO init.cc:1402 -> 6" if "step" in trail else "").summary
+    )
