@@ -134,3 +134,69 @@ def test_other_calls_are_no_start(cause_of, trail):
         "started"
         not in cause_of(f"[3] {CLOSED}", trail, "[3] NCCL INFO init.cc:1402 -> 6" if "step" in trail else "").summary
     )
+
+
+# ── what was wanted and what was free ───────────────────────────────────────────────────────────────────────────────
+
+PLAIN = "RuntimeError: CUDA error: out of memory"
+RMM = (
+    "25/09/30 03:15:50 WARN rapids.GpuDeviceManager: Initial RMM allocation (50123.5 MB) is larger than free memory (8120 MB)",
+    "25/09/30 03:15:50 INFO rapids.GpuDeviceManager: Initializing RMM POOL initial size = 50123.5 MB, max size = 61000.0 MB on gpuId 2",
+    "25/09/30 03:15:51 ERROR rapids.RapidsExecutorPlugin: Exception in the executor plugin, shutting down!",
+    "java.lang.OutOfMemoryError: Could not allocate native memory: std::bad_alloc: out_of_memory: CUDA error",
+)
+ASKED = [
+    (RMM, "50123.5 MB", "8120 MB", 2, True),
+    (
+        (
+            "Free memory on device cuda:1 (12.5/79.1 GiB) on startup is less than desired GPU memory utilization (0.9, 71.2 GiB).",
+            PLAIN,
+        ),
+        "71.2 GiB",
+        "12.5",
+        1,
+        True,
+    ),
+    (
+        ("trying to allocate 6.00 GiB on GPU 3", "GPU 3: 2.50 GiB free of 79.10 GiB", PLAIN),
+        "6.00 GiB",
+        "2.50 GiB",
+        3,
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "wanted", "free", "device", "crowded"), ASKED)
+def test_numbers_beside_an_allocation_are_told(cause_of, lines, wanted, free, device, crowded):
+    cause = cause_of(*lines)
+    assert cause.signature == "cuda.oom"
+    told = cause.title + cause.summary
+    assert all(word in told for word in (wanted, free, f"GPU {device}"))
+    assert ("holds the rest" in cause.steps[0].text) == crowded
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (PLAIN,),
+        ("loaded 3.5 GiB of weights", PLAIN),
+        ("host memory: 12 GiB free", "io.cache: wants 40 GiB", PLAIN),
+        ("[rank1]: " + RMM[0], "[rank0]: " + PLAIN),
+        (*RMM[:1], *(f"step {n} loss 2.1" for n in range(9)), PLAIN),
+    ],
+)
+def test_other_sizes_are_not_those_of_the_allocation(cause_of, lines):
+    cause = cause_of(*lines)
+    assert "holds the rest" not in cause.steps[0].text
+    assert "free" not in cause.title
+
+
+def test_what_another_process_holds_is_not_its_own(cause_of):
+    mine = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.50 GiB. GPU 2 has a total capacity of 39.39 GiB of "
+        "which 6.10 GiB is free. {other}Including non-PyTorch memory, this process has {used} GiB memory in use."
+    )
+    crowded = cause_of(mine.format(other="", used="5.1"))
+    assert "holds the rest" in crowded.steps[0].text
+    assert "holds the rest" not in cause_of(mine.format(other="", used="33.1")).steps[0].text

@@ -37,7 +37,9 @@ SAMPLES = {
     "Bootstrap : Using [0]eth0:10.0.0.1<0>": ("address.own=10.0.0.1 (eth0)",),
     "NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB ib0:192.168.4.7<0>": ("address.own=192.168.4.7 (ib0)",),
     "socketStartConnect: Connect to 10.0.4.9<41822> failed : Connection refused": ("address.refused=10.0.4.9:41822",),
-    "The client socket has timed out after 60s while trying to connect to (node-a, 29500).": ("address.asked=node-a:29500",),
+    "The client socket has timed out after 60s while trying to connect to (node-a, 29500).": (
+        "address.asked=node-a:29500",
+    ),
     "The client socket has failed to connect to [node-a.cluster]:29500 (errno: 110 - Connection timed out).": (
         "address.asked=node-a.cluster:29500",
     ),
@@ -45,8 +47,12 @@ SAMPLES = {
         "address.own=10.0.0.4:40112",
         "address.peer=10.0.0.1:29500",
     ),
-    "[/gloo/transport/tcp/pair.cc:561] Connection closed by peer [10.0.0.5]:54915. This is": ("address.peer=10.0.0.5:54915",),
-    '    jax.distributed.initialize(coordinator_address="node-a:1234", num_processes=4)': ("address.asked=node-a:1234",),
+    "[/gloo/transport/tcp/pair.cc:561] Connection closed by peer [10.0.0.5]:54915. This is": (
+        "address.peer=10.0.0.5:54915",
+    ),
+    '    jax.distributed.initialize(coordinator_address="node-a:1234", num_processes=4)': (
+        "address.asked=node-a:1234",
+    ),
     "dial tcp 10.96.0.1:443: connect: connection refused": ("address.refused=10.96.0.1:443",),
     "The server socket is listening on [::]:29500": ("address.listens=[::]:29500",),
     "coordinator advertised 10.8.0.4, connection to 192.168.7.2:9000 timed out": (
@@ -75,7 +81,9 @@ def extract(text: str) -> Iterator[Found]:
         if role == "asked" and refused:
             role = "refused"
         if role:
-            yield Found(role, _with_port(match["host"], match["port"]), of=match["interface"] or "", said=match[0].strip())
+            yield Found(
+                role, _with_port(match["host"], match["port"]), of=match["interface"] or "", said=match[0].strip()
+            )
 
 
 def _with_port(host: str, port: str | None) -> str:

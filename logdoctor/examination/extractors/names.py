@@ -69,7 +69,9 @@ SAMPLES = {
     "TypeError: encode() missing 1 required positional argument: 'layout'": ("name.wanted=layout (argument)",),
     "TypeError: save() got an unexpected keyword argument 'fmt'": ("name.wanted=fmt (argument)",),
     "AttributeError: module 'torch.x' has no attribute 'shard'": ("name.wanted=shard (attribute)",),
-    "ImportError: /opt/t.so: undefined symbol: ncclCommWindowRegister": ("name.wanted=ncclCommWindowRegister (symbol)",),
+    "ImportError: /opt/t.so: undefined symbol: ncclCommWindowRegister": (
+        "name.wanted=ncclCommWindowRegister (symbol)",
+    ),
     "ModuleNotFoundError: No module named 'apex.norm'": ("name.wanted=apex.norm (module)",),
     "ImportError: cannot import name 'Shard' from 'ckpt.io'": ("name.wanted=Shard",),
     "NameError: name 'rnak' is not defined. Did you mean: 'rank'?": ("name.wanted=rnak", "name.nearest=rank"),
@@ -87,13 +89,18 @@ SAMPLES = {
         "name.wanted=ncll (backend)",
         "name.existing=gloo,nccl,mpi",
     ),
-    "Unknown interface: bond1; available interfaces: ens3, ib1": ("name.wanted=bond1 (interface)", "name.existing=ens3,ib1"),
+    "Unknown interface: bond1; available interfaces: ens3, ib1": (
+        "name.wanted=bond1 (interface)",
+        "name.existing=ens3,ib1",
+    ),
     "error: argument --dtype: invalid choice: 'fp61' (choose from 'fp16', 'bf16')": (
         "name.wanted=fp61 (choice)",
         "name.existing=fp16,bf16",
     ),
     "Open MPI failed an OFI Libfabric library call (fi_domain).  This is highly": ("name.component=fi_domain",),
-    "NCCL WARN Call to ibv_reg_dmabuf_mr failed with error Cannot allocate memory": ("name.component=ibv_reg_dmabuf_mr",),
+    "NCCL WARN Call to ibv_reg_dmabuf_mr failed with error Cannot allocate memory": (
+        "name.component=ibv_reg_dmabuf_mr",
+    ),
     "UCX  ERROR open(file_name=/proc/702/fd/33 flags=0x0) failed: No such file or directory": ("name.component=open",),
     "rtMalloc execute failed, reason=[driver error:out of memory]": ("name.component=rtMalloc",),
     "Error: ucp_ep_create(proc=1) failed: Shared memory error": ("name.component=ucp_ep_create",),
@@ -124,7 +131,10 @@ def extract_wanted(text: str) -> Iterator[Found]:
                 return
 
 
-@extracts("name", "available existing valid supported known possible allowed registered detected visible choose chosen select one pick must mean")
+@extracts(
+    "name",
+    "available existing valid supported known possible allowed registered detected visible choose chosen select one pick must mean",
+)
 def extract_existing(text: str) -> Iterator[Found]:
     """Yield the names that exist, and the one that the program takes for the nearest."""
     nearest = _NEAREST.search(text)

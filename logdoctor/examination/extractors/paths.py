@@ -23,15 +23,23 @@ _WRONG = later(
     |(?P<full>\bno[ ]space[ ]left|\bdisk[ ]quota[ ]exceeded|\bquota[ ]exceeded|\bdisk[ ](?:is[ ])?full|\bis[ ]full\b|\bnot[ ]enough[ ](?:disk[ ])?space)
     """
 )
-_OPENED = later(r"(?i)\b(?:open(?:ed|ing|s)?|load(?:ed|ing|s)?|read(?:ing|s)?)(?: (?:the |from |file |in |input |config |weights |checkpoint ){0,3}| ?file:? )$")
+_OPENED = later(
+    r"(?i)\b(?:open(?:ed|ing|s)?|load(?:ed|ing|s)?|read(?:ing|s)?)(?: (?:the |from |file |in |input |config |weights |checkpoint ){0,3}| ?file:? )$"
+)
 _NO_FILE = later(r"""["']?(?::? ?,?(?: in)? line \d|:\d+[:\]) ])""")
 _SOURCE = later(r"(?i)\b(?:file|at|in)[ :]{1,2}[\"']?$|\($")
 _FRAME = later(r'^\s*(?:File "|at |#\d|\[\w*\d+\]|frame #)')
 SAMPLES = {
-    "UCX  ERROR open(file_name=/proc/702/fd/33 flags=0x0) failed: No such file or directory": ("path.missing=/proc/702/fd/33",),
-    "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/part 3.bin'": ("path.missing=/data/train/part 3.bin",),
+    "UCX  ERROR open(file_name=/proc/702/fd/33 flags=0x0) failed: No such file or directory": (
+        "path.missing=/proc/702/fd/33",
+    ),
+    "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/part 3.bin'": (
+        "path.missing=/data/train/part 3.bin",
+    ),
     "PermissionError: [Errno 13] Permission denied: '/scratch/ck/step_10'": ("path.denied=/scratch/ck/step_10",),
-    "OSError: [Errno 28] No space left on device: '/tmp/shard_0.tmp' -> '/tmp/shard_0'": ("path.full=/tmp/shard_0.tmp",),
+    "OSError: [Errno 28] No space left on device: '/tmp/shard_0.tmp' -> '/tmp/shard_0'": (
+        "path.full=/tmp/shard_0.tmp",
+    ),
     "python: error while loading shared libraries: libhdf5.so.103: cannot open shared object file: No such file or directory": (
         "path.missing=libhdf5.so.103",
     ),
@@ -40,7 +48,9 @@ SAMPLES = {
     "forrtl: severe (29): file not found, unit 11, file /home/u/run/input.nml": ("path.missing=/home/u/run/input.nml",),
     "mkdir: cannot create directory '/ro/out': Read-only file system": ("path.denied=/ro/out",),
     "Loading checkpoint /ck/last.pt": ("path.opened=/ck/last.pt",),
-    "java.io.FileNotFoundException: hdfs://nn/data/a.parquet does not exist": ("path.missing=hdfs://nn/data/a.parquet",),
+    "java.io.FileNotFoundException: hdfs://nn/data/a.parquet does not exist": (
+        "path.missing=hdfs://nn/data/a.parquet",
+    ),
     "/var/spool/slurm_script: line 14: tourchrun: command not found": (),
     '  File "/opt/x/train.py", line 3, in <module>': (),
     "Cuda driver error 999 in call at file '/build/lib/gpu/device.h' in line 214.": (),
@@ -65,7 +75,11 @@ def extract(text: str) -> Iterator[Found]:
         role = wrong.lastgroup or ""
         path = _nearest(paths, wrong, text)
         if path:
-            yield Found(role, path["path"].rstrip(".,:"), said=text[min(path.start(), wrong.start()) : max(path.end(), wrong.end())])
+            yield Found(
+                role,
+                path["path"].rstrip(".,:"),
+                said=text[min(path.start(), wrong.start()) : max(path.end(), wrong.end())],
+            )
         return
     for match in paths:
         if "/" in match["path"] and _OPENED.search(text, max(0, match.start() - 40), match.start()):
@@ -75,7 +89,9 @@ def extract(text: str) -> Iterator[Found]:
 def _is_file(text: str, match: regex.Match[str]) -> bool:
     """Return whether the match is no place in a source or script, and no ``//`` or ``/``."""
     return len(match["path"].strip("./")) > 1 and not (
-        _NO_FILE.match(text, match.end()) or _SOURCE.search(text, max(0, match.start() - 12), match.start()) and "line" in text
+        _NO_FILE.match(text, match.end())
+        or _SOURCE.search(text, max(0, match.start() - 12), match.start())
+        and "line" in text
     )
 
 
