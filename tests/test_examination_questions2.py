@@ -200,3 +200,79 @@ def test_what_another_process_holds_is_not_its_own(cause_of):
     crowded = cause_of(mine.format(other="", used="5.1"))
     assert "holds the rest" in crowded.steps[0].text
     assert "holds the rest" not in cause_of(mine.format(other="", used="33.1")).steps[0].text
+
+
+# ── a name that is not there, and those that are ────────────────────────────────────────────────────────────────────
+
+USING = "gx1:71:80 [0] NCCL INFO NET/Socket : Using [0]ens3:10.0.0.4<0>"
+NO_INTERFACE = "gx1:71:80 [0] net_socket.cc:60 NCCL WARN NET/Socket : no interface found"
+NAMES = [
+    ((USING, f"{NO_INTERFACE} matching ens33"), "`ens33` is not among `ens3`; the nearest name is `ens3`."),
+    ((USING, f"{NO_INTERFACE} matching bond1"), "`bond1` is not among `ens3`."),
+    (
+        ("gx1:71:80 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to ib4", USING, NO_INTERFACE),
+        "`ib4` is not among `ens3`.",
+    ),
+    (
+        (
+            "Traceback (most recent call last):",
+            '  File "t.py", line 3, in main',
+            "ValueError: Unknown backend 'ncll'",
+            "available backends: nccl, gloo",
+        ),
+        "`ncll` is not among `nccl, gloo`; the nearest name is `nccl`.",
+    ),
+    (
+        (
+            "Traceback (most recent call last):",
+            '  File "t.py", line 3, in main',
+            "ValueError: unknown plugin: adamx",
+            "Available plugins:",
+            "  adamw",
+            "  lion",
+        ),
+        "`adamx` is not among `adamw, lion`; the nearest name is `adamw`.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "sentence"), NAMES)
+def test_wanted_name_is_told_beside_existing_ones(cause_of, lines, sentence):
+    assert sentence in cause_of(*lines).summary
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (NO_INTERFACE,),
+        (USING, f"{NO_INTERFACE} matching ens3"),
+        ("supported formats: png, jpg", f"{NO_INTERFACE} matching bond1"),
+        (
+            "Traceback (most recent call last):",
+            '  File "t.py", line 3, in main',
+            "ValueError: Unknown backend 'ncll'",
+            "available memory: low, high",
+        ),
+    ],
+)
+def test_names_of_other_things_are_not_told(cause_of, lines):
+    assert "is not among" not in cause_of(*lines).summary
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("/var/spool/slurmd/job7/slurm_script: line 14: tourchrun: command not found", "torchrun"),
+        ("run.sh: 12: acelerate: not found", "accelerate"),
+        ("bash: mpiruun: command not found", "mpirun"),
+    ],
+)
+def test_misspelt_launcher_is_told(cause_of, line, name):
+    cause = cause_of(line)
+    assert (cause.signature, name in cause.title) == ("job.launch", True)
+
+
+@pytest.mark.parametrize("line", ["bash: torchrun: command not found", "bash: blastn: command not found"])
+def test_command_that_is_like_no_launcher_is_not_misspelt(knowledge, line):
+    causes = diagnose(io.BytesIO(f"{line}\n".encode())).causes
+    assert not any("nearest" in cause.summary for cause in causes)
