@@ -276,3 +276,54 @@ def test_misspelt_launcher_is_told(cause_of, line, name):
 def test_command_that_is_like_no_launcher_is_not_misspelt(knowledge, line):
     causes = diagnose(io.BytesIO(f"{line}\n".encode())).causes
     assert not any("nearest" in cause.summary for cause in causes)
+
+
+# ── packages that do not fit ────────────────────────────────────────────────────────────────────────────────────────
+
+UNDEFINED = "ImportError: /opt/venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommWindowRegister"
+TRACE = ("Traceback (most recent call last):", '  File "/opt/job/train.py", line 3, in <module>', "    import torch")
+
+
+@pytest.mark.parametrize(
+    ("lines", "remove", "keep"),
+    [
+        ((*TRACE, UNDEFINED, "[pip3] nvidia-nccl-cu11==2.19.3", "[pip3] nvidia-nccl-cu12==2.27.5"), "nvidia-nccl-cu11", "nvidia-nccl-cu12"),
+        (
+            ("torch              2.1.0+cu118", "nvidia-nccl-cu11   2.19.3", "nvidia-nccl-cu12   2.18.1", *TRACE, UNDEFINED),
+            "nvidia-nccl-cu12",
+            "nvidia-nccl-cu11",
+        ),
+        (
+            (
+                "cupy-cuda11x==12.3.0",
+                "cupy-cuda12x==13.1.0",
+                *TRACE[:2],
+                "ImportError: /opt/venv/lib/python3.11/site-packages/cupy/_core.so: undefined symbol: cuKernelGet",
+            ),
+            "cupy-cuda11x",
+            "cupy-cuda12x",
+        ),
+    ],
+)
+def test_two_packages_of_one_family_are_told(cause_of, lines, remove, keep):
+    cause = cause_of(*lines)
+    assert "write the same files" in cause.summary
+    assert f"Remove {remove} and install {keep} again" in cause.steps[0].text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (*TRACE, UNDEFINED, "nvidia-nccl-cu12==2.27.5", "nvidia-cudnn-cu11==8.9.2", "nvidia-cudnn-cu12==9.1.0"),
+        (*TRACE, UNDEFINED, "nvidia-nccl-cu12==2.27.5", "nvidia-nccl-cu12==2.27.5"),
+        (*TRACE, UNDEFINED),
+    ],
+)
+def test_packages_of_other_libraries_are_not_told(cause_of, lines):
+    assert "same files" not in cause_of(*lines).summary
+
+
+def test_version_compiled_against_is_told_beside_the_installed_one(cause_of):
+    proof = "ImportError: h5x was compiled against hdf5 1.14.2, and cannot import name 'File'"
+    assert "hdf5 1.12.0 is installed" in cause_of("hdf5==1.12.0", *TRACE[:2], proof).summary
+    assert "is installed" not in cause_of("hdf5==1.14.5", *TRACE[:2], proof).summary

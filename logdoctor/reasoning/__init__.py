@@ -34,7 +34,7 @@ from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.match import find
 from logdoctor.reasoning.findings.reason_line import proof_of
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
-from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.job_state import TELLING, JobState
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
 from logdoctor.reasoning.questions import ask_all, new_timeline
@@ -52,8 +52,6 @@ __all__ = ["Reasoner"]
 MAX_FAILURES = 2000
 MAX_UNEXPLAINED = 8
 NOT_EXAMINED: Examinations = {}
-OF_PROCESS = frozenset({"missing_ranks", "missing_hosts", "told_by", "wanted"})
-"""Fields of an answer of the examination that tell whom a failure names, or values of its words."""
 
 
 class Runs(Struct, frozen=True):
@@ -144,9 +142,9 @@ class Reasoner:
     def knowing(self, examined: Iterable[Record]) -> Reasoner:
         """Return a reasoner that also knows these answers of the examination.
 
-        Those count that tell of the process of a proof, and those for which a rule asks.
+        Those count that tell something to all rules, and those for which a rule asks.
         """
-        asked = tuple(e for e in examined if not OF_PROCESS.isdisjoint(e.fields) or self._rules_matching(e))
+        asked = tuple(e for e in examined if e.kind in TELLING or self._rules_matching(e))
         if not asked:
             return self
         reasoner = copy.copy(self)

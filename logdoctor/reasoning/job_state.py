@@ -24,8 +24,8 @@ from logdoctor.reasoning.processes import Processes
 from logdoctor.reasoning.steps import Steps, is_any
 
 MAX_NAMES = 4096
-EXAMINED = "examined"
-"""Format of what the lines around a proof tell."""
+TELLING = frozenset({"examined.identity", "examined.memory", "examined.missing", "examined.packages"})
+"""Answers of the examination that name somebody, or tell values that the words of any rule may use."""
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
 
 
@@ -142,7 +142,7 @@ class JobState:
         view = copy.copy(self)
         derived, view.examined = [*derived], {}
         for record in derived:
-            if record.format == EXAMINED:
+            if record.kind in TELLING:
                 view.examined.setdefault(record.order, []).append(record)
         view.named_ends = self.named_ends.knowing(next((e for e in derived if "how" in e.fields), None))
         return view

@@ -46,7 +46,8 @@ def memory_asked(scene: Scene) -> Iterator[Answer]:
     if scene.rule is None or scene.rule.failure_class not in OUT_OF_MEMORY:
         return
     own = _read(scene, scene.block())
-    asked = own if {"wanted", "free"} <= own.sizes.keys() else _nearest(scene)
+    is_own = {"wanted", "free"} <= own.sizes.keys()
+    asked = own if is_own else _nearest(scene)
     if asked is None:
         return
     wanted, free = asked.sizes["wanted"], asked.sizes["free"]
@@ -60,7 +61,7 @@ def memory_asked(scene: Scene) -> Iterator[Answer]:
     form = "crowded" if _is_crowded(asked) else ""
     lines = tuple(said.line for said in asked.lines)
     facts = tuple(asked.sizes.values())
-    yield Answer("memory", asked.lines[0], {**fields, **({form: "yes"} if form else {})}, lines, facts, form)
+    yield Answer("memory", asked.lines[0], {**fields, **({form: "yes"} if form else {})}, lines, facts, form, silent=is_own)
 
 
 def _nearest(scene: Scene) -> Asked | None:

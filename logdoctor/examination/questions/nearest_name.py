@@ -45,7 +45,7 @@ _INTERFACE = later(
 def nearest_name(scene: Scene) -> Iterator[Answer]:
     """Yield a wanted name that is not among the existing ones, and the nearest of these.
 
-    Kind ``nearest`` (wanted, existing, nearest, sort).
+    Kind ``nearest`` (unknown, existing, nearest, sort).
     """
     wanted, sort = _wanted(scene)
     if not wanted:
@@ -60,7 +60,7 @@ def nearest_name(scene: Scene) -> Iterator[Answer]:
         return
     proof = next(said for said in scene.block() if said.place == "proof")
     existing = () if names is LAUNCHERS else tuple(names)[:MOST]
-    fields = {"wanted": wanted, "nearest": near, "existing": existing, "sort": _SORTS.get(sort, sort)}
+    fields = {"unknown": wanted, "nearest": near, "existing": existing, "sort": _SORTS.get(sort, sort)}
     facts = tuple(Fact("name", "existing", tuple(names)[:MOST], line) for line in lines[:1])
     form = "" if near else "only"
     yield Answer("nearest", proof, fields, tuple(lines), facts, form, silent=names is LAUNCHERS)

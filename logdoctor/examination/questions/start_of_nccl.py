@@ -11,6 +11,8 @@ from logdoctor.pack.regexes import later
 
 MOST = 12
 """Lines below the block that are read."""
+LOST = "net.peer-closed"
+"""Failure of which the moment tells more than a guess."""
 _TRAIL = later(r"(?:^|[\s/])(?P<file>\w{1,60}\.(?:cc?|cpp|cu)):\d{1,6} -> \d{1,3}\s*$")
 _STARTING = ("bootstrap.cc", "init.cc")
 
@@ -18,7 +20,7 @@ _STARTING = ("bootstrap.cc", "init.cc")
 @asks
 def start_of_nccl(scene: Scene) -> Iterator[Answer]:
     """Yield the files of the initialisation through which the error of the proof went up."""
-    if not scene.record.kind.startswith("nccl."):
+    if scene.rule is None or scene.rule.signature != LOST or not scene.record.kind.startswith("nccl."):
         return
     found: dict[str, Line] = {}
     for said in islice(scene.below(), MOST):
