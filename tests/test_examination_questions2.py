@@ -287,9 +287,19 @@ TRACE = ("Traceback (most recent call last):", '  File "/opt/job/train.py", line
 @pytest.mark.parametrize(
     ("lines", "remove", "keep"),
     [
-        ((*TRACE, UNDEFINED, "[pip3] nvidia-nccl-cu11==2.19.3", "[pip3] nvidia-nccl-cu12==2.27.5"), "nvidia-nccl-cu11", "nvidia-nccl-cu12"),
         (
-            ("torch              2.1.0+cu118", "nvidia-nccl-cu11   2.19.3", "nvidia-nccl-cu12   2.18.1", *TRACE, UNDEFINED),
+            (*TRACE, UNDEFINED, "[pip3] nvidia-nccl-cu11==2.19.3", "[pip3] nvidia-nccl-cu12==2.27.5"),
+            "nvidia-nccl-cu11",
+            "nvidia-nccl-cu12",
+        ),
+        (
+            (
+                "torch              2.1.0+cu118",
+                "nvidia-nccl-cu11   2.19.3",
+                "nvidia-nccl-cu12   2.18.1",
+                *TRACE,
+                UNDEFINED,
+            ),
             "nvidia-nccl-cu12",
             "nvidia-nccl-cu11",
         ),
@@ -327,3 +337,66 @@ def test_version_compiled_against_is_told_beside_the_installed_one(cause_of):
     proof = "ImportError: h5x was compiled against hdf5 1.14.2, and cannot import name 'File'"
     assert "hdf5 1.12.0 is installed" in cause_of("hdf5==1.12.0", *TRACE[:2], proof).summary
     assert "is installed" not in cause_of("hdf5==1.14.5", *TRACE[:2], proof).summary
+
+
+# ── the number of the work in another line than the proof ───────────────────────────────────────────────────────────
+
+STATE = (
+    "[rank{0}]:[E311 08:14:02.118911023 ProcessGroupNCCL.cpp:2252] [PG ID {3} PG GUID {3} Rank {0}]  failure detected by "
+    "watchdog at work sequence id: {1} PG status: last enqueued work: {2}, last completed work: 86"
+)
+DUMP = "[rank{0}]:[E311 08:14:02.118930001 ProcessGroupNCCL.cpp:2584] [PG ID {3} PG GUID {3} Rank {0}] First PG on this rank to signal dumping."
+CAUGHT = (
+    "[rank{0}]:[E311 08:14:02.118230411 ProcessGroupNCCL.cpp:629] [Rank {0}] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum={1}, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) ran for 600031 milliseconds before timing out."
+)
+
+
+def waiting(*ranks, with_call=False):
+    lines = (CAUGHT, STATE) if with_call else (STATE, DUMP)
+    return [line.format(*rank) for rank in ranks for line in lines]
+
+
+def test_work_of_all_who_wait_is_told(cause_of):
+    told = cause_of(*waiting((1, 87, 90, 2), (4, 87, 90, 2))).summary
+    assert told.startswith(
+        "Ranks 1,4 waited in work 87 of group 2 and gave up. Each had completed 86 and enqueued up to 90."
+    )
+
+
+def test_work_of_one_rank_is_told(cause_of):
+    told = cause_of(*waiting((1, 87, 90, 2))).summary
+    assert told.startswith(
+        "Rank 1 waited in work 87 of group 2 and gave up. It had completed 86 and enqueued up to 90."
+    )
+
+
+def test_different_numbers_are_told_of_one(cause_of):
+    told = cause_of(*waiting((1, 87, 90, 2), (4, 87, 88, 2))).summary
+    assert "Each had" not in told
+
+
+def test_call_goes_before_its_number(cause_of):
+    told = cause_of(*waiting((1, 87, 90, 2), (4, 87, 90, 2), with_call=True)).summary
+    assert told.startswith("Ranks 1,4 waited in ALLREDUCE 87 for 600000 ms and gave up. Each had completed 86")
+
+
+# ── the same device again ───────────────────────────────────────────────────────────────────────────────────────────
+
+ERRORS = (
+    "ERROR: GPU 5 returned no data",
+    "ERROR: reset of GPU 5 failed",
+    "RuntimeError: CUDA error: unspecified launch failure",
+    "ERROR: GPU 5 fell out of the pool",
+)
+
+
+def test_device_of_several_errors_is_told_once(cause_of):
+    assert "GPU 5 is named in 3 of 4 errors." in cause_of(*ERRORS).summary
+
+
+@pytest.mark.parametrize(
+    "lines", [ERRORS[1:], (*ERRORS, "ERROR: GPU 4 returned no data"), (ERRORS[2], *[ERRORS[0]] * 4)]
+)
+def test_device_is_not_told_of_few_or_equal_errors(cause_of, lines):
+    assert "is named in" not in cause_of(*lines).summary

@@ -118,6 +118,11 @@ class Reasoner:
         return self.state.lives.program.well is not None
 
     @property
+    def failures(self) -> Sequence[Record]:
+        """Return the failures in reading order, those without harm among them."""
+        return self._failures
+
+    @property
     def derived(self) -> tuple[Record, ...]:
         """Return what the questions conclude from all records."""
         return self._conclusions.derived

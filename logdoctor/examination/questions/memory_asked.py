@@ -61,7 +61,9 @@ def memory_asked(scene: Scene) -> Iterator[Answer]:
     form = "crowded" if _is_crowded(asked) else ""
     lines = tuple(said.line for said in asked.lines)
     facts = tuple(asked.sizes.values())
-    yield Answer("memory", asked.lines[0], {**fields, **({form: "yes"} if form else {})}, lines, facts, form, silent=is_own)
+    yield Answer(
+        "memory", asked.lines[0], {**fields, **({form: "yes"} if form else {})}, lines, facts, form, silent=is_own
+    )
 
 
 def _nearest(scene: Scene) -> Asked | None:

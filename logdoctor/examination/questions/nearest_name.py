@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from itertools import chain, islice
 
 from logdoctor.examination.questions import Answer, Scene, asks
-from logdoctor.model import Fact, Line, Said
+from logdoctor.model import Fact, Line, Said, Value
 from logdoctor.pack.regexes import later
 
 ABOVE, BELOW = 16, 10
@@ -60,7 +60,12 @@ def nearest_name(scene: Scene) -> Iterator[Answer]:
         return
     proof = next(said for said in scene.block() if said.place == "proof")
     existing = () if names is LAUNCHERS else tuple(names)[:MOST]
-    fields = {"unknown": wanted, "nearest": near, "existing": existing, "sort": _SORTS.get(sort, sort)}
+    fields: dict[str, Value] = {
+        "unknown": wanted,
+        "nearest": near,
+        "existing": existing,
+        "sort": _SORTS.get(sort, sort),
+    }
     facts = tuple(Fact("name", "existing", tuple(names)[:MOST], line) for line in lines[:1])
     form = "" if near else "only"
     yield Answer("nearest", proof, fields, tuple(lines), facts, form, silent=names is LAUNCHERS)

@@ -21,11 +21,15 @@ _OF_LIBRARIES = later(
     r"(?i)undefined (?:symbol|reference)|symbol lookup|shared object|\bABI\b|incompatib|mismatch|compiled|cannot import"
     r"|no module named|version|has no attribute|unexpected keyword|positional argument|DLL load failed|built (?:with|for|against)"
 )
-_ROW = later(r"^\s*(?:\[(?:pip3?|conda)\] )?(?P<name>[A-Za-z][\w.-]{2,60})(?:==| {1,60})(?P<version>\d+\.\d[\w.+-]{0,30})(?:\s+\S{1,60}){0,2}\s*$")
+_ROW = later(
+    r"^\s*(?:\[(?:pip3?|conda)\] )?(?P<name>[A-Za-z][\w.-]{2,60})(?:==| {1,60})(?P<version>\d+\.\d[\w.+-]{0,30})(?:\s+\S{1,60}){0,2}\s*$"
+)
 _VARIANT = later(r"[-_](?:cu(?:da)?-?(?P<cuda>\d{2,3})x?|rocm[\d.-]*|cpu|gpu|headless|binary|nightly)$")
 _BUILD = later(r"\+cu(?P<cuda>\d{2})")
 _PARTS = later(r"[a-z]{4,}")
-_NO_PARTS = frozenset({"nvidia", "python", "torch", "lib", "library", "core", "base", "version", "runtime", "driver", "intel", "file"})
+_NO_PARTS = frozenset(
+    {"nvidia", "python", "torch", "lib", "library", "core", "base", "version", "runtime", "driver", "intel", "file"}
+)
 _NUMBERS = later(r"\d+")
 _OPERATOR = later(r"^\s*(?P<sign>[<>=!~]=?)")
 
@@ -91,14 +95,21 @@ def _one_file(_: Scene, listed: Mapping[str, Package], block: str) -> Answer | N
                 "keep": keep.name,
                 "keep_version": keep.version,
             }
-            facts = tuple(Fact("version", "found", p.version, p.said.line, of=p.name, said=p.said.text) for p in (one, other))
+            facts = tuple(
+                Fact("version", "found", p.version, p.said.line, of=p.name, said=p.said.text) for p in (one, other)
+            )
             return Answer("packages", one.said, fields, (one.said.line, other.said.line), facts, "one-file")
     return None
 
 
 def _fitting(one: Package, other: Package, listed: Mapping[str, Package]) -> tuple[Package, Package]:
     """Return first the package to keep: that of the CUDA of most packages, else that of the newer one."""
-    built = [cuda for p in listed.values() for cuda in (_cuda(p.name), *(m["cuda"] for m in _BUILD.finditer(p.version))) if cuda]
+    built = [
+        cuda
+        for p in listed.values()
+        for cuda in (_cuda(p.name), *(m["cuda"] for m in _BUILD.finditer(p.version)))
+        if cuda
+    ]
     votes = {package: built.count(_cuda(package.name)[:2]) for package in (one, other)}
     newest = max(one, other, key=lambda p: (votes[p], _cuda(p.name), _numbers(p.version)))
     return newest, other if newest is one else one
@@ -114,10 +125,17 @@ def _compiled(scene: Scene, listed: Mapping[str, Package], block: str) -> Answer
     own = scene.own("version")
     if any(fact.role in ("found", "loaded", "driver") for fact in own):
         return None
-    for needed in (fact for fact in own if fact.role in ("compiled", "required") and fact.of and _NUMBERS.search(str(fact.value))):
+    for needed in (
+        fact for fact in own if fact.role in ("compiled", "required") and fact.of and _NUMBERS.search(str(fact.value))
+    ):
         there = _there(scene, needed.of, listed)
         if there is not None and not _satisfies(there.version, str(needed.value), exact=needed.role == "compiled"):
-            fields = {"first": needed.of, "first_version": str(needed.value), "second": there.name, "second_version": there.version}
+            fields = {
+                "first": needed.of,
+                "first_version": str(needed.value),
+                "second": there.name,
+                "second_version": there.version,
+            }
             fact = Fact("version", "found", there.version, there.said.line, of=there.name, said=there.said.text)
             return Answer("packages", there.said, fields, (there.said.line,), (fact,), needed.role)
     return None

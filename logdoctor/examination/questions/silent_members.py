@@ -13,7 +13,7 @@ import regex
 from msgspec import Struct
 
 from logdoctor.examination.questions import Answer, Scene, asks
-from logdoctor.model import Fact, Said
+from logdoctor.model import Fact, Said, Value
 from logdoctor.pack.regexes import later
 
 BELOW, ABOVE = 12, 4
@@ -120,7 +120,11 @@ def _answer(found: Members, total: int | None) -> Answer:
     names = found.ranks or found.hosts
     who = f"{found.noun if len(names) > 1 else SINGULAR[found.noun]} {', '.join(map(str, names))}"
     are_ranks = found.noun in RANKED
-    fields = {"missing_ranks": found.ranks if are_ranks else (), "missing_hosts": found.hosts, "who": who}
+    fields: dict[str, Value] = {
+        "missing_ranks": found.ranks if are_ranks else (),
+        "missing_hosts": found.hosts,
+        "who": who,
+    }
     fact = Fact("members", "missing", names, base.line, of=found.noun)
     lines = tuple(said.line for said in found.lines[1:3])
     if total and total > len(names) and found.ranks:
