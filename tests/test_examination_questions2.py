@@ -367,7 +367,7 @@ def test_work_of_all_who_wait_is_told(cause_of):
 def test_work_of_one_rank_is_told(cause_of):
     told = cause_of(*waiting((1, 87, 90, 2))).summary
     assert told.startswith(
-        "Rank 1 waited in work 87 of group 2 and gave up. It had completed 86 and enqueued up to 90."
+        "Rank 1 waited in work 87 of group 2 and gave up. Rank 1 had completed 86 and enqueued up to 90."
     )
 
 

@@ -67,7 +67,7 @@ def memory_asked(scene: Scene) -> Iterator[Answer]:
 
 
 def _nearest(scene: Scene) -> Asked | None:
-    """Return what the component tells that speaks nearest to the block and tells both what it wanted and what was free."""
+    """Return what the nearest component tells that says both what it wanted and what was free."""
     by_component: dict[str | None, list[Said]] = {}
     is_of_gpu = scene.rule is not None and scene.rule.failure_class == "gpu memory out"
     for said in chain(islice(scene.above(), ABOVE), islice(scene.below(), BELOW)):
@@ -99,7 +99,7 @@ def _is_of_other(fact: Fact, said: Said) -> bool:
 
 
 def _is_crowded(asked: Asked) -> bool:
-    """Return whether something else must hold the memory: the device has what was wanted, and the process has not got it.
+    """Return whether something else must hold the memory: the device has what was wanted, the process has not.
 
     A process that says how much it holds itself leaves the rest to others. One that does not had just begun if it
     wanted most of the device at once.
