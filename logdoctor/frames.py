@@ -61,7 +61,8 @@ SHAPES = {  # gdb, glog, Fortran, PyTorch, UCX, backtrace_symbols(), Intel Fortr
         r"| {0,4}\d{1,3} +0x[0-9a-f]{8,16} (?P<function>[\w.]+)\(\)"
         r"|(?: {0,4}(?:\d{1,3}:?|\[ ?\d{1,3}\]) +)?(?P<library>[\w./+-]{1,300})"
         r"\((?P<function>[^\s()+]{0,300})(?:\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]+\]"
-        r"|(?P<library>[\w./+-]{1,80}) +[0-9A-F]{16} +(?P<function>\S+) +(?:(?P<line>\d+)|Unknown) +(?P<path>[\w./+-]{1,100})\s*$"
+        r"|(?P<library>[\w./+-]{1,80}) +[0-9A-F]{16} +(?P<function>\S+) +(?:(?P<line>\d+)|Unknown) "
+        r"+(?P<path>[\w./+-]{1,100})\s*$"
         r"|\d{1,3} {1,4}(?P<library>[\w.+-]{1,100}) +0x[0-9a-f]{16} (?P<function>\S+) \+ \d+(?: |$)"
         r"| {0,4}(?:PC: )?@ {1,20}0x[0-9a-f]{1,16} +(?:(?:\d{1,12}|\(unknown\)) +)?(?P<function>\S[^\n]{0,300})"
     ),
@@ -95,6 +96,8 @@ _NAMED = later(
 """The first line of a frame of Rust, Julia or Go. Only the line below shows that it is one."""
 _MARKS = later(r"[\s~^]*$")
 """Marks below a source line."""
+_SIGNAL = later(r"<signal handler called>|\b__restore_rt\b")
+"""The frames above it are those of the handler."""
 _FIRST, _LAST = "most recent call first", "most recent call last"
 _THREAD = later(r"\s*(?:Thread (?:0x)?[0-9a-f]+ |TID \d|goroutine \d)")
 _CURRENT = "Current thread "
@@ -110,7 +113,8 @@ _TREE = later(
 _INTERPRETER = later(
     r"_?Py[A-Z_]|_PyEval|method_vectorcall|cfunction_|function_code_fastcall|pymain|call_function|slot_tp|builtin_"
     r"|(?:__)?clone\d?$|start_thread|__libc_start|_start$|__restore_rt|main$|raise$|abort$|gsignal$|__pthread_kill|killpg$"
-    r"|__GI_|std::terminate|__cxa_|__cxxabiv1|execute_native_thread"
+    r"|__GI_|std::terminate|__cxa_|__cxxabiv1|execute_native_thread|ucs_(?:handle_|debug_|error_|fatal_)|c10::(?:Error|detail)"
+    r"|__assert|__libc_message|malloc_printerr|_int_free|opal_backtrace|mca_base_show|skgesig"
 )
 """Functions of a run-time, which say nothing of the failure."""
 _APIS = {
@@ -186,7 +190,7 @@ class Frame(Struct, frozen=True):
     def told(self) -> str:
         """Return the frame for a sentence: ``pool.py:41 in collect``, ``check_quota (quota.c:233)``."""
         if not self.function or self.is_python:
-            return f"{self.place} in {self.function}" if self.function else self.place
+            return f"{self.place} in {self.function}" if self.function and self.place else self.function or self.place
         return f"{self.function} ({self.place})" if self.place else self.function
 
     @property
@@ -194,7 +198,9 @@ class Frame(Struct, frozen=True):
         """Return whether the frame is of an interpreter, of the C library, or has no name."""
         if self.is_python:
             return self.path.startswith("<frozen ")
-        return not (self.function or self.path) or _INTERPRETER.match(self.function) is not None
+        if not (self.function or self.path):
+            return not self.library or ".so" in self.library
+        return _INTERPRETER.match(self.function) is not None
 
     @property
     def is_entry(self) -> bool:
@@ -229,16 +235,15 @@ class Frame(Struct, frozen=True):
         """Return whether the frame is surely not of the user's own code."""
         if self.is_python:
             return is_library(self.path) or self.path.startswith("<")
-        if self.shape in ("kernel",) or ".so" in self.library or self.is_entry:
+        if self.shape == "kernel" or ".so" in self.library or self.is_entry:
             return True
         return bool(self.path) and _BUILT_ELSEWHERE.search(self.path) is not None
 
     @property
     def is_own(self) -> bool:
         """Return whether the frame is of the user's own code, as far as its path or program tells."""
-        return (
-            not self.is_foreign and not self.is_runtime and bool(self.path or self.library) and self.path != "<unknown>"
-        )
+        is_known = self.path != "<unknown>" and bool(self.path or self.library)
+        return is_known and not self.is_foreign and not self.is_runtime
 
     def _known(self) -> Package | None:
         if self.library:
@@ -269,6 +274,12 @@ def read_frame(text: str) -> Frame | None:
     return None
 
 
+def find_frame(line: str) -> Frame | None:
+    """Return the frame that a line is, behind the prefix of a launcher if it has one."""
+    rests = (line, *(line.partition(end)[2] for end in (": ", "] ", ">:", "| ")))
+    return next((frame for rest in rests if (frame := read_frame(rest))), None)
+
+
 def read_stack(texts: Sequence[str]) -> tuple[Frame, ...]:
     """Return the frames of the first stack in the lines, the innermost first.
 
@@ -284,6 +295,8 @@ def read_stack(texts: Sequence[str]) -> tuple[Frame, ...]:
             order = _FIRST if _FIRST in text else _LAST
         elif frames and _THREAD.match(text):
             break
+        elif _SIGNAL.search(text):
+            frames.clear()
         else:
             _add(frames, text, above)
         above = text

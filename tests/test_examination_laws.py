@@ -30,7 +30,8 @@ def scenes(case: Path, knowledge) -> list[tuple[Scene, tuple]]:
     analysis = Analysis(reader)
     analysis.read_all()
     found = []
-    for rule, record, proof in analysis.observed().reasoner.leading()[:1]:
+    for lead in analysis.observed().reasoner.leading()[:1]:
+        rule, record, proof = lead.rule, lead.record, lead.proof
         numbers = [line.number for line in (*record.lines, record.line, proof)]
         before, after = proof.number - min(numbers), max(numbers) - proof.number
         lines = reader.excerpts.around(proof, before + AROUND, after + AROUND)

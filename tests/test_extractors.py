@@ -50,7 +50,7 @@ def _show(extractor: Extractor, fact: Found) -> str:
     role = f".{fact.role}" if fact.role else ""
     unit = f" {fact.unit}" if fact.unit else ""
     of = f" ({fact.of})" if fact.of else ""
-    return f"{extractor.type}{role}={_text(fact.value)}{unit}{of}"
+    return f"{fact.type or extractor.type}{role}={_text(fact.value)}{unit}{of}"
 
 
 def _text(value: Value) -> str:

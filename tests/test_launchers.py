@@ -8,7 +8,7 @@ from handmade_records import make_record
 from logdoctor.model import Line, Record, Source, Value
 from logdoctor.model.tools import tools_of
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.launchers import names_an_end
+from logdoctor.reasoning.processes import names_an_end
 
 
 class Log:

@@ -8,7 +8,8 @@ from handmade_records import make_record
 from logdoctor.logs.line_parser import parse_text
 from logdoctor.model import Line, Source
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.lives import Lives, signal_of
+from logdoctor.reasoning.lifecycle.ends import signal_of
+from logdoctor.reasoning.lifecycle.lives import Lives
 
 
 def lives_of(*rows: tuple, file: str = "job.log") -> Lives:

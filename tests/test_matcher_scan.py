@@ -79,6 +79,16 @@ PIECES = st.sampled_from(
 )
 
 
+def test_line_that_a_record_took_is_no_candidate_and_is_not_searched():
+    searched = []
+    scan = PREFILTERS["hyperscan"].scan(reader(b"error: a\nerror: b\nerror: c\n"))
+    match, taken = scan._match_line, set()
+    scan._match_line, scan.is_taken = lambda line: (searched.append(line), match(line))[1], taken.__contains__
+    numbers = [(c.number, taken.add(c.number + 1))[0] for c in scan]
+    assert numbers == [1, 3]
+    assert searched == [b"error: a", b"error: c"]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(PIECES, max_size=40).map(b"".join), st.integers(1, 50))
 def test_all_engines_agree_with_a_plain_loop(data: bytes, chunk: int) -> None:

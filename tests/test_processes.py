@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from logdoctor.model import Line, Source
 from logdoctor.reasoning.dispatch import Dispatch
-from logdoctor.reasoning.processes import Processes
+from logdoctor.reasoning.processes import Processes, process_of
 
 
 def record(kind, source_rank=None, host=None, source_pid=None, **fields):
@@ -164,3 +164,24 @@ def test_same_is_symmetric_and_a_named_process_is_itself(heard, one, other):
     a, b = record("text.line", *one), record("text.line", *other)
     assert processes.same(a, b) == processes.same(b, a)
     assert processes.same(a, a) == ("open" if (one[0], one[2]) == (None, None) else "yes")
+
+
+def test_process_is_named_by_rank_then_pid_then_tag_then_file():
+    line = Line("job.log", 1, "")
+    names = [
+        process_of(make_record(line, "text.line", "", source))
+        for source in (
+            Source(rank=3, host="n1", pid=71),
+            Source(host="n1", pid=71),
+            Source(host="n1", local_rank=2),
+            Source(host="n1"),
+            Source(),
+        )
+    ]
+    assert names == [3, ("n1", 71), "n1:job.log 2", "n1:job.log", "job.log"]
+
+
+def test_process_has_the_rank_that_another_line_tells():
+    processes = placed(of_rank(3, 71))
+    assert processes.process_of(record("text.line", None, "n1", 71)) == 3
+    assert processes.process_of(record("text.line", None, "n1", 72)) == ("n1", 72)

@@ -8,8 +8,7 @@ from rule_texts import BOOK, packed_words
 
 from logdoctor.model import Evidence, Line, Moment, RankRow, Rule, Source, Symptom
 from logdoctor.reasoning import Reasoner
-from logdoctor.reasoning.identity.versions import Versions
-from logdoctor.reasoning.lifecycle.attempts import Attempts
+from logdoctor.reasoning.job_state import JobState
 from logdoctor.render.catalogue import catalogue
 from logdoctor.render.rank_table import rank_lines
 
@@ -182,7 +181,7 @@ def test_differing_versions_are_reported():
     told = ((0, "2.21.5"), (1, "2.21.5"), (2, "2.18.6"))
     line = Line("job.log", 1, "")
     records = [make_record(line, "nccl.version", "", Source(rank=rank), fields={"version": v}) for rank, v in told]
-    versions = Versions(Attempts())
+    versions = JobState().versions
     for count, version in enumerate(records, 1):
         versions.observe(version)
         apart = (("nccl", "2.18.6", (2,)), ("nccl", "2.21.5", (0, 1)))

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from logdoctor.logs import line_parser, repeats
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.logs.repeats import Repeats, shape_of
 from logdoctor.model import Candidate, Line, Record
-from logdoctor.pipeline import diagnosis
 from logdoctor.pipeline.diagnosis import JobReader, make_job
 from logdoctor.pipeline.knowledge import gather, rule_folders
 
@@ -33,21 +33,22 @@ def learn_at_once(monkeypatch):
     monkeypatch.setattr(repeats, "EXAMPLES", frozenset((1, 2)))
 
 
-def long_and_short(paths, knowledge, monkeypatch):
-    short = [*JobReader(make_job(paths), knowledge)]
-    with monkeypatch.context() as patch:
-        patch.setattr(diagnosis, "Repeats", lambda: None)
-        return [*JobReader(make_job(paths), knowledge)], short
+def long_and_short(paths, knowledge, known=None):
+    """Return the records of both ways. ``known`` are forms that other jobs showed."""
+    ways = (None, known or Repeats())
+    long, short = ([*JobReader(make_job(paths), replace(knowledge, repeats=way))] for way in ways)
+    return long, short
 
 
 @pytest.mark.parametrize("part", range(8))
 def test_both_ways_give_the_same_records_of_each_case(part, knowledge, monkeypatch, learn_at_once):
-    hits = []
+    """The cases are jobs of one scan, which share what was learned."""
+    hits, known = [], Repeats()
     repeat = Repeats.repeat
     monkeypatch.setattr(Repeats, "repeat", lambda *a: (record := repeat(*a), hits.append(record is not None))[0])
     for case in LOGS[part::8]:
         logs = sorted(str(log) for log in case.rglob("*") if log.suffix in {".log", ".txt", ".out", ".err"})
-        long, short = long_and_short(logs, knowledge, monkeypatch)
+        long, short = long_and_short(logs, knowledge, known)
         assert short == long, case.name
     assert sum(hits) > 100
 
@@ -86,28 +87,47 @@ def test_both_ways_agree_where_the_digits_tell_the_meaning(tmp_path_factory, kno
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(repeats, "LONG_WAY", 3)
         patch.setattr(repeats, "EXAMPLES", frozenset((1, 2, 3)))
-        long, short = long_and_short([str(log)], knowledge, patch)
+        long, short = long_and_short([str(log)], knowledge)
     assert short == long
 
 
-def test_rank_and_local_rank_that_are_equal_in_all_examples_are_told_apart(
-    tmp_path, knowledge, monkeypatch, learn_at_once
-):
+def test_rank_and_local_rank_that_are_equal_in_all_examples_are_told_apart(tmp_path, knowledge, learn_at_once):
     line = "[rank{r}]: gpu-{n}:4{r:03}:4{r:03} [{l}] NCCL INFO comm 0x55d0d82c07cd rank {r} nranks 8 cudaDev {l} busId 1b000 - Abort COMPLETE\n"
     log = tmp_path / "job.log"
     first = "".join(line.format(r=n, n=1, l=n) for n in range(1, 6))
     log.write_text(first + line.format(r=7, n=2, l=3))
-    long, short = long_and_short([str(log)], knowledge, monkeypatch)
+    long, short = long_and_short([str(log)], knowledge)
     assert short == long
     assert (short[-1].source.rank, short[-1].fields["cuda_dev"]) == (7, 3)
 
 
-def test_rank_of_a_file_name_is_that_of_its_own_file(tmp_path, knowledge, monkeypatch, learn_at_once):
+def test_rank_of_a_file_name_is_that_of_its_own_file(tmp_path, knowledge, learn_at_once):
     for rank in range(3):
         (tmp_path / f"rank{rank}.log").write_text("RuntimeError: CUDA error: out of memory\n" * 5)
-    long, short = long_and_short([str(tmp_path)], knowledge, monkeypatch)
+    long, short = long_and_short([str(tmp_path)], knowledge)
     assert short == long
     assert {record.source.rank for record in short} == {0, 1, 2}
+
+
+def test_host_of_a_file_name_is_that_of_its_own_file(tmp_path, knowledge, learn_at_once):
+    for host, pid in (("gpu1", 4100), ("gpu1", 4200), ("gpu2", 4300)):
+        (tmp_path / f"nccl.{host}.{pid}.log").write_text("RuntimeError: CUDA error: out of memory\n")
+    long, short = long_and_short([str(tmp_path)], knowledge)
+    assert short == long
+    assert {record.source.host for record in short} == {"gpu1", "gpu2"}
+
+
+def test_jobs_of_a_scan_share_what_was_learned_until_it_is_too_much(tmp_path, knowledge, monkeypatch, learn_at_once):
+    log, known = tmp_path / "job.log", Repeats()
+    log.write_text("RuntimeError: CUDA error: out of memory\n" * 3)
+    long_and_short([str(log)], knowledge, known)
+    repeat = Repeats.repeat
+    hits = []
+    monkeypatch.setattr(Repeats, "repeat", lambda *a: (record := repeat(*a), hits.append(record is not None))[0])
+    for most in (repeats.MAX_SHAPES, 0):
+        monkeypatch.setattr(repeats, "MAX_SHAPES", most)
+        long_and_short([str(log)], knowledge, known)
+    assert hits == [True, True, True, False, False, False]
 
 
 def test_block_is_repeated_as_a_whole(tmp_path, knowledge, monkeypatch, learn_at_once):
@@ -123,7 +143,7 @@ def test_block_is_repeated_as_a_whole(tmp_path, knowledge, monkeypatch, learn_at
     hits = []
     repeat = Repeats.repeat
     monkeypatch.setattr(Repeats, "repeat", lambda *a: (record := repeat(*a), hits.append(record))[0])
-    long, short = long_and_short([str(log)], knowledge, monkeypatch)
+    long, short = long_and_short([str(log)], knowledge)
     assert short == long
     blocks = [record for record in hits if record is not None and record.lines]
     assert len(blocks) > 20
@@ -146,7 +166,7 @@ def test_full_table_learns_nothing_more(tmp_path, knowledge, monkeypatch, learn_
     monkeypatch.setattr(repeats, "MAX_SHAPES", 0)
     log = tmp_path / "job.log"
     log.write_text("RuntimeError: CUDA error: out of memory\n" * 9)
-    long, short = long_and_short([str(log)], knowledge, monkeypatch)
+    long, short = long_and_short([str(log)], knowledge)
     assert short == long
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -38,11 +40,13 @@ def _start(way: str, *args: str, **streams) -> subprocess.CompletedProcess[bytes
 
 
 @pytest.fixture(scope="module")
-def own_cache(tmp_path_factory):
+def own_cache(cache, tmp_path_factory):
     """Return a filled cache that no other test fills, because a full cache drops what was unused for longest."""
-    cache = tmp_path_factory.mktemp("cache")
-    _start("short", input=b"", env={**os.environ, "LOGDOCTOR_CACHE": str(cache)})
-    return cache
+    own = tmp_path_factory.mktemp("cache") / "own"
+    with suppress(shutil.Error):  # a file that another worker was writing
+        shutil.copytree(cache, own)
+    _start("short", input=b"", env={**os.environ, "LOGDOCTOR_CACHE": str(own)})
+    return own
 
 
 @pytest.fixture

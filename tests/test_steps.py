@@ -8,7 +8,7 @@ from handmade_records import make_record
 from logdoctor.logs.line_parser import parse_text
 from logdoctor.model import Line, Record, Source
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.steps import ENOUGH_STEPS, MAX_STEPS, Steps, place_of, usual_gap
+from logdoctor.reasoning.steps import ENOUGH_STEPS, MAX_STEPS, Steps, intervals_behind, place_of, usual_gap
 
 
 def steps_of(*rows: tuple[int | None, dict[str, object]], file: str = "job.log") -> Steps:
@@ -93,3 +93,41 @@ def test_a_bar_at_its_total_is_no_final_step():
 def test_place_is_epoch_and_number():
     assert place_of(step(0, value="120/500", epoch=2)) == (2.0, 120.0)
     assert place_of(step(0)) == (0.0, 0.0)
+    assert place_of(step(0, value="inf", epoch="nan")) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "place", "intervals"),
+    [
+        (((0, 10), (0, 20)), (0, 50), 3),
+        (((0, 10), (0, 20)), (0, 29), 0),
+        (((0, 90), (1, 20)), (1, 25), 5),
+        (((0, 10), (0, 20)), (1, 0), 2),
+        (((0.1, 10), (0.2, 20)), (0.5, 50), 3),
+        (((0, 10), (0, 20)), (0, 10), 0),
+    ],
+    ids=[
+        "by its own interval",
+        "less than one",
+        "first step of an epoch",
+        "earlier epoch",
+        "parts of an epoch",
+        "ahead",
+    ],
+)
+def test_intervals_behind_a_place(steps, place, intervals):
+    made = [step(n, epoch=epoch, value=value) for n, (epoch, value) in enumerate(steps)]
+    assert intervals_behind(made, place) == intervals
+
+
+def test_loop_is_named_by_its_unit_and_its_words_without_numbers():
+    steps = steps_of(*((0, {"value": n, "what": f"Epoch {n}"}) for n in range(3)), (0, {"value": 1, "what": "Eval"}))
+    loops = steps.loops(lambda _: True)
+    assert {name: len(by_process[0]) for name, by_process in loops.items()} == {
+        ("step", "Epoch #"): 3,
+        ("step", "Eval"): 1,
+    }
+
+
+def test_loop_tells_its_epoch_in_its_name():
+    assert place_of(step(0, value=3, what="Epoch 7")) == (7.0, 3.0)

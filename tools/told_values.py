@@ -91,9 +91,9 @@ def _proof(case: tuple[Path, list[str]]) -> tuple[str, list[str], list[str]]:
     diagnosis = analysis.diagnosis()
     if diagnosis.verdict not in WITH_CAUSE:
         return folder.name, [], []
-    _, record, proof = analysis.observed().reasoner.leading()[0]
-    block = [line.text for line in record.lines] or [proof.text]
-    near = [line.text for line in reader.excerpts.around(proof, NEAR, NEAR)]
+    lead = analysis.observed().reasoner.leading()[0]
+    block = [line.text for line in lead.record.lines] or [lead.proof.text]
+    near = [line.text for line in reader.excerpts.around(lead.proof, NEAR, NEAR)]
     return folder.name, block, near
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from logdoctor.codes.error_wording import reports_error
 from logdoctor.logs.headless_traces import Search
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.model import Candidate, Line, Record, Value
 from logdoctor.model.numbers import number
+from logdoctor.pack.error_wording import reports_error
 from logdoctor.pack.regexes import later
 
 TOLD_EXITS = ("crash.exit",)

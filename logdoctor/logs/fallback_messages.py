@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from logdoctor.codes.error_wording import reports_recovery
 from logdoctor.logs import record_patterns
 from logdoctor.logs.headless_traces import Search
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.model import Candidate, Line, Record
+from logdoctor.pack.error_wording import reports_recovery
 from logdoctor.pack.regexes import later
 
 MAX_LINES = 3

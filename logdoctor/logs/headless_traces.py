@@ -12,6 +12,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from logdoctor.frames import SOURCE, read_frame
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.logs.record_pattern import MAX_MULTILINE_LINES
 from logdoctor.model import Candidate, Line, Record
@@ -30,37 +31,25 @@ _TORN_HEAD = later(r"[a-z]{0,8} ?\(?(?:most )?recent call last\)?:\s*$")
 _BOX_LINE = later(r"│(?: [ ❱]? {0,6}\d+ │.*| {0,6}(?:\d+)? +│?)\s*$")
 """Source line of a boxed traceback, or an empty line of the box."""
 _BOX_FRAME = later(r"│ \S[^│]{1,300}(?:\.pyx?:\d+ +│|:\d+ in(?: \S+| +│))")
-_NATIVE = later(r"frame #\d{1,3}: (?P<function>[^\n]{3,300}?)(?: \+ 0x[0-9a-f]+)? \(")
-_FRAMES = {
-    "a native stack": later(  # gdb, glog, Fortran, PyTorch, UCX, backtrace_symbols(), Intel Fortran, macOS; Open MPI
-        r" {0,4}#\d{1,3} +0x[0-9a-f]{4,16} in (?P<function>\S+)"
-        r"|#\d{1,3} (?P<function>\S[^\n]{0,300}?) from \S{1,300}:\d+\W{0,3}$"
-        r"| {0,4}\d{1,3} +0x[0-9a-f]{8,16} (?P<function>[\w.]+)\(\)"
-        r"|(?: {0,4}(?:\d{1,3}:?|\[ ?\d{1,3}\]) +)?[\w./+-]{1,300}"
-        r"\((?P<function>[^\s()+]{0,300})(?:\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]+\]"
-        r"|[\w./+-]{1,80} +[0-9A-F]{16} +(?P<function>\S+) +(?:\d+|Unknown) +[\w./+-]{1,100}\s*$"
-        r"|\d{1,3} {1,4}[\w.+-]{1,100} +0x[0-9a-f]{16} (?P<function>\S+) \+ \d+(?: |$)"
-        r"| {0,4}(?:PC: )?@ {1,20}0x[0-9a-f]{1,16} +(?:(?:\d{1,12}|\(unknown\)) +)?(?P<function>\S+)"
-    ),
-    "a stack of Julia": later(
-        r"(?P<function>[\w#!.~]{1,200}) at (?:[\w./@+-]{1,400}\.\w{1,4}:\d+(?: \[inlined\])?"
-        r"|\S{1,400} \(unknown line\))\s*$"
-    ),
-    "a stack of Java": later(
-        r"\s{1,12}at (?P<function>[\w$.<>/@-]{3,300})\((?:[\w$]{1,100}\.(?:java|scala|kt):\d+|Native Method)\)"
-    ),
-    "a stack of Go": later(r"\s{0,8}(?P<function>/\S{1,300}\.go:\d+) \+0x[0-9a-f]+\s*$"),
-    "a dump of Python's stacks": later(r'\s*File "[^"]{1,500}", line \d+ in (?P<function>\S+)'),
-    "MPICH's error stack": later(r"(?P<function>P?MPI[A-Z]{0,3}_\w{2,60}\(\d{1,5}\))\.* ?:"),
+_STACKS = {
+    "native": "a native stack",
+    "pytorch": "a C++ exception's stack",
+    "julia": "a stack of Julia",
+    "java": "a stack of Java",
+    "go": "a stack of Go",
+    "kernel": "a stack of the kernel",
+    "dump": "a dump of Python's stacks",
+}
+"""Stacks by the shape of their frames."""
+_OTHERS = {
+    "MPICH's error stack": later(r"(?P<function>P?MPI[A-Z]{0,3}_\w{2,60})\(\d{1,5}\)\.* ?:"),
     "the memory map below a crash": later(
         r"(?P<function>[0-9a-f]{6,16}-[0-9a-f]{6,16}) [r-][w-][x-][ps] [0-9a-f]{8,16} "
     ),
 }
-"""Frames of one line each, which the programs print only for a failure, according to their manuals."""
+"""Lines of other blocks of a failure, which begin above the log too."""
 MIN_FRAMES, FRAME_WINDOW = 2, 8
 """Take `MIN_FRAMES` such frames among `FRAME_WINDOW` lines for a stack."""
-_SOURCE = later(r" {3,4}|\s*[~^]+\s*$|\s*$|[\w.]{1,60} = |return |raise ")
-"""Lines between frames: empty lines, marks, and source lines, of which ``srun --label`` drops a space."""
 _HEAD_WORDS = "most recent call"
 """Words of a first line of a stack. A stack that has one is found by the scan."""
 _OMISSION = later(r"\W{0,3}(?:\.{3,}|…+|(?:snip|omitted|truncated|省略)\W*)\W{0,3}$")
@@ -89,10 +78,6 @@ def _read_trace(file: str, lines: list[Line], search: Search, order: int) -> Ite
         piece = parser.read_pieces(line.number, line.text.encode())[0]
         if _HEAD_WORDS in piece.text:
             return
-        if native := _NATIVE.match(piece.text):
-            text = f"The stack of a C++ exception, without its head: {native['function']}"
-            yield Record(line, "crash", "crash.frames", text, parser.build_source(piece.labels), "error", order=order)
-            return
         if frames := _find_frames(parser, lines[at : at + FRAME_WINDOW]):
             text = f"The later lines of {frames[0]}, without its head: {frames[1]}"
             yield Record(line, "crash", "crash.frames", text, parser.build_source(piece.labels), "error", order=order)
@@ -106,7 +91,7 @@ def _read_trace(file: str, lines: list[Line], search: Search, order: int) -> Ite
             for record in LineParser(file, search, order - 1).parse(candidate):
                 yield replace(record, line=printed.get(record.line.number, line), lines=())
             return
-        if not (_BOX_LINE if boxed else _SOURCE).match(piece.text):
+        if not (_BOX_LINE if boxed else SOURCE).match(piece.text):
             return
 
 
@@ -115,13 +100,18 @@ def _find_frames(parser: LineParser, lines: Sequence[Line]) -> tuple[str, str] |
 
     The first line must be a frame, and `MIN_FRAMES` of the lines in all.
     """
-    texts = (parser.read_pieces(line.number, line.text.encode())[0].text for line in lines)
-    text = next(texts)
-    for name, frame in _FRAMES.items():
-        if first := frame.match(text):
-            further = sum(frame.match(below) is not None for below in texts)
-            return (name, first["function"]) if further + 1 >= MIN_FRAMES else None
-    return None
+    found = [_read_frame(parser.read_pieces(line.number, line.text.encode())[0].text) for line in lines]
+    first = found[0]
+    alike = sum(frame is not None and first is not None and frame[0] == first[0] for frame in found)
+    return first if alike >= MIN_FRAMES else None
+
+
+def _read_frame(text: str) -> tuple[str, str] | None:
+    frame = read_frame(text)
+    if frame is not None and frame.shape in _STACKS:
+        return _STACKS[frame.shape], frame.function or frame.place
+    matches = ((name, shape.match(text)) for name, shape in _OTHERS.items())
+    return next(((name, match["function"]) for name, match in matches if match), None)
 
 
 def _prefix_of(parser: LineParser, line: Line) -> str:

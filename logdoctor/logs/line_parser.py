@@ -77,7 +77,7 @@ class LineParser:
 
     def parse(self, candidate: Candidate) -> list[Record]:
         """Return the records of one line. A line of several joined records gives several."""
-        if candidate.number in self._taken:
+        if self.is_taken(candidate.number):
             return []
         self._drop_cache_above(candidate.number)
         if self._repeats is None or candidate.number in self._consumed:
@@ -304,6 +304,10 @@ class LineParser:
     def take_lines(self, numbers: Iterable[int]) -> None:
         """Mark whole lines as part of a record already parsed."""
         self._taken.update(dict.fromkeys(numbers))
+
+    def is_taken(self, number: int) -> bool:
+        """Return whether a whole line is part of a record already parsed."""
+        return number in self._taken
 
     def is_whole_line(self, number: int) -> bool:
         """Return whether a line below a candidate is one piece."""

@@ -27,6 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -134,11 +135,17 @@ class Forms(Struct):
 
 
 class Repeats:
-    """Forms of the lines of a job, by the shapes of their lines."""
+    """Forms of lines, by the shapes of their lines. The jobs of a scan share them."""
 
     def __init__(self) -> None:
         self._forms: dict[Key, Forms] = {}
         self._bytes = 0
+
+    def begin_job(self) -> None:
+        """Make room in a table that earlier jobs filled."""
+        if len(self._forms) >= MAX_SHAPES // 2 or self._bytes >= MAX_EXAMPLE_BYTES // 2:
+            self._forms.clear()
+            self._bytes = 0
 
     def repeat(self, parser: LineParser, candidate: Candidate) -> Record | None:
         """Return the record of a candidate whose form has a recipe that holds."""
@@ -215,14 +222,14 @@ class Recipe(Struct, frozen=True):
     """An example, for all that is the same."""
     taken: tuple[int, ...]
     searched: bool
-    file_source: Source | None
-    """Source that the name of the file tells, if all examples are of one such file."""
+    files: tuple[Callable[[Source], object], object] | None
+    """Values that the names of the files tell, and those that are the same for all examples."""
     symptoms: tuple[int, ...] | None
     """Symptoms to confirm in the text, if it is a record of no format."""
 
     def apply(self, lines: Sequence[bytes], number: int, parser: LineParser) -> Record | None:
         """Return the record of these lines. Return None if the recipe does not hold for them."""
-        if self.file_source is not None and self.file_source != parser.file_source:
+        if self.files is not None and self.files[0](parser.file_source) != self.files[1]:
             return None
         compared = _compared(lines)
         for raw, fixed, wanted in zip(compared, self.fixed, self.wanted, strict=True):
@@ -319,9 +326,16 @@ def learn_recipe(examples: Sequence[Example], key: Key, parser: LineParser) -> R
         like=record,
         taken=first.taken,
         searched=first.searched,
-        file_source=None if any(e.file_source != first.file_source for e in examples) else first.file_source,
+        files=_same_of_files([e.file_source for e in examples]),
         symptoms=first.symptoms if record.kind == "text.line" else None,
     )
+
+
+def _same_of_files(sources: Sequence[Source]) -> tuple[Callable[[Source], object], object] | None:
+    """Return the values that the names of all files tell alike, because a value of the record may come from there."""
+    names = [name for name in _SOURCE if len({getattr(source, name) for source in sources}) == 1]
+    of = attrgetter(*names) if names else None
+    return (of, of(sources[0])) if of else None
 
 
 def _same_addresses(examples: Sequence[Example]) -> Iterator[tuple[int, int, bytes]]:

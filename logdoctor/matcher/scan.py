@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
 
 from logdoctor.matcher.engine import ID_BITS, ID_MASK, Session
 from logdoctor.matcher.newlines import count_newlines
@@ -26,21 +25,6 @@ _LINE_BREAKS = b"\n\r"
 _ELLIPSIS = "…".encode()
 MAX_ABOVE_BYTES = 8 << 10
 """Bytes of a window that are kept while the next one is scanned."""
-MAX_BATCH = 64
-"""Lines that are matched in a row, at most."""
-
-
-class _PickedLine(NamedTuple):
-    """A line that the scan picked.
-
-    ``hit`` is its first hit. ``start`` and ``end`` are positions in the window.
-    """
-
-    hit: int
-    start: int
-    end: int
-    raw: bytes
-    ids: tuple[int, ...]
 
 
 class Scan:
@@ -67,6 +51,8 @@ class Scan:
         self._newline_count = 0
         self._has_partial_line = False
         self._must_reset = False
+        self.is_taken: Callable[[int], bool] = lambda _number: False
+        """Tells whether the line with this number belongs to a record already, so that it is no candidate."""
         self.cut_lines = 0
         """Candidates that are a part of a line, because it is too long."""
         self._all_hits: list[int] = []
@@ -164,39 +150,24 @@ class Scan:
 
     def _candidates(self, hits: deque[int]) -> Iterator[Candidate]:
         """Yield each line with a hit once."""
-        window, end, batch = self._window, -1, MAX_BATCH
-        while lines := self._pick_next(hits, end, batch):
-            batch = min(2 * batch, MAX_BATCH)
-            for count, (_, start, end, raw, ids) in enumerate(lines, 1):
-                if ids:  # an atom may be cut off in an overlong line
-                    self._count_to(start)
-                    self._at = start, end
-                    below = partial(window.lines_below, end, window.generation)
-                    yield Candidate(raw, self._newline_count + 1, ids, below)
+        window, end = self._window, -1
+        while hits:
+            position = hits.popleft() >> ID_BITS
+            if position <= end:
+                continue
+            start, end = line_bounds(window.buffer, position, window.cut)
+            raw = bytes(window.view[start:end])
+            if len(raw) >= MAX_LINE_BYTES // 2:
+                before, behind = self._cuts(start, end)
+                raw = _mark_cuts(raw, before=before, behind=behind)
+                self.cut_lines += before or behind
+            self._count_to(start)
+            number = self._newline_count + 1
+            if not self.is_taken(number) and (ids := self._match_line(raw)):  # an overlong line may cut an atom off
+                self._at = start, end
+                yield Candidate(raw, number, ids, partial(window.lines_below, end, window.generation))
                 if self._must_reset:
-                    hits.extendleft(line.hit for line in reversed(lines[count:]))
                     self._add_hits_after(end, hits)
-                    batch = 1  # else runs that end line by line would match the following lines again and again
-                    break
-
-    def _pick_next(self, hits: deque[int], end: int, limit: int) -> list[_PickedLine]:
-        """Return up to ``limit`` lines below ``end`` with their patterns.
-
-        Many lines in a row are faster several times, because the engine's tables stay in the processor's cache.
-        """
-        window, lines = self._window, list[_PickedLine]()
-        while hits and len(lines) < limit:
-            hit = hits.popleft()
-            position = hit >> ID_BITS
-            if position > end:
-                start, end = line_bounds(window.buffer, position, window.cut)
-                raw = bytes(window.view[start:end])
-                if len(raw) >= MAX_LINE_BYTES // 2:
-                    before, behind = self._cuts(start, end)
-                    raw = _mark_cuts(raw, before=before, behind=behind)
-                    self.cut_lines += before or behind
-                lines.append(_PickedLine(hit, start, end, raw, self._match_line(raw)))
-        return lines
 
     def _cuts(self, start: int, end: int) -> tuple[bool, bool]:
         """Return whether the line around a hit goes on before ``start``, and behind ``end``."""

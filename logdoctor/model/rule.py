@@ -162,6 +162,8 @@ class Rule(Struct, frozen=True):
 
     The first whose condition holds counts.
     """
+    reason: str = "own"
+    """``above``: its lines tell that something ended or did not start, and the reason stands in a plain line above."""
     outlived: str = "by progress"
     """Evidence after the finding that shows that it was no failure.
 

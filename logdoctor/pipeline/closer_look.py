@@ -56,10 +56,12 @@ def look_closer(reasoner: Reasoner, excerpts: Excerpts) -> CloserLook:
 
 
 def _scenes(reasoner: Reasoner, excerpts: Excerpts) -> Iterator[Scene]:
-    for rule, record, proof in reasoner.leading():
+    for lead in reasoner.leading():
+        record, proof = lead.record, lead.proof
         numbers = [line.number for line in (*record.lines, record.line, proof)]
         before, after = proof.number - min(numbers), max(numbers) - proof.number
-        yield Scene(rule, record, proof, excerpts.around(proof, before + AROUND, after + AROUND), _read)
+        lines = excerpts.around(proof, before + AROUND, after + AROUND)
+        yield Scene(lead.rule, record, proof, lines, _read, lead.told)
 
 
 def _read(text: str) -> tuple[str, Source]:

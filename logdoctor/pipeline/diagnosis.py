@@ -12,13 +12,11 @@ from typing import IO, Any
 from msgspec.structs import replace
 
 from logdoctor.classifier import FeatureCounter
-from logdoctor.codes.error_wording import reports_error
 from logdoctor.inputs import Bounds, Inventory, open_streams
 from logdoctor.logs.complaints import find_complaint, is_own_end, may_be_first_failure
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
-from logdoctor.logs.repeats import Repeats
 from logdoctor.logs.source_from_filename import slurm_job_of
 from logdoctor.matcher.matcher import JobScanner
 from logdoctor.model import (
@@ -34,6 +32,7 @@ from logdoctor.model import (
     unread,
 )
 from logdoctor.pack import regexes
+from logdoctor.pack.error_wording import reports_error
 from logdoctor.pipeline.broken_records import BrokenRecords
 from logdoctor.pipeline.closer_look import look_closer
 from logdoctor.pipeline.excerpts import Excerpts
@@ -321,7 +320,8 @@ class JobReader:
         self._read_error: Exception | None = None
         self._scans: JobScanner | None = None
         self._symptoms = load_index(pack.rules, pack.scanned)
-        self._repeats = Repeats()
+        if pack.repeats is not None:
+            pack.repeats.begin_job()
         self.lengths: dict[str, int] = {}
         """Number of lines of each file that was read to its end."""
         self.excerpts = Excerpts()
@@ -336,8 +336,9 @@ class JobReader:
         """Yield the records of one log."""
         matcher, before = self.pack.matcher, self._totals
         self._scans = self._scans or matcher.job_scanner()
-        parser = LineParser(stream.name, matcher.match, before.records, self._symptoms.confirm, self._repeats)
+        parser = LineParser(stream.name, matcher.match, before.records, self._symptoms.confirm, self.pack.repeats)
         scan = self._scans(self._readinto(stream))
+        scan.is_taken = parser.is_taken
         for candidate in scan:
             try:
                 records = parser.parse(candidate)

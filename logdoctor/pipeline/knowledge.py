@@ -13,12 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from logdoctor import logs
 from logdoctor.logs import format_table, record_patterns
 from logdoctor.logs.record_pattern import RecordPattern
+from logdoctor.logs.repeats import Repeats
 from logdoctor.matcher import Atom, Matcher, Pattern, Plan, literal_pattern, make_pattern, make_plan
 from logdoctor.model import MadeBy, Mechanism, Problem, Rule, RuleError, Symptom
 from logdoctor.model.digests import blake2b
@@ -63,6 +64,8 @@ class Knowledge(Struct, frozen=True):
     faults: tuple[Problem, ...] = ()
     digest: str = ""
     """Digest of the rules' content, independent of their folders."""
+    repeats: Repeats | None = field(default_factory=Repeats)
+    """Forms of lines that were learned. None: all lines go the long way."""
 
     @property
     def made_by(self) -> MadeBy:

@@ -35,12 +35,13 @@ from logdoctor.reasoning.findings.match import find
 from logdoctor.reasoning.findings.reason_line import proof_of
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
 from logdoctor.reasoning.job_state import TELLING, JobState
+from logdoctor.reasoning.lifecycle.clocks import earliest
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
+from logdoctor.reasoning.processes import process_of
 from logdoctor.reasoning.questions import ask_all, new_timeline
 from logdoctor.reasoning.verdict.collective_state import collective_states
 from logdoctor.reasoning.verdict.diagnosis import MAX_CAUSES, build_causes, build_harmless, build_symptoms
-from logdoctor.reasoning.verdict.first_failure import earliest
 from logdoctor.reasoning.verdict.next_data import collect_for_cause, collect_for_end
 from logdoctor.reasoning.verdict.rank_table import rank_rows
 from logdoctor.reasoning.verdict.run_list import list_runs
@@ -52,6 +53,18 @@ __all__ = ["Reasoner"]
 MAX_FAILURES = 2000
 MAX_UNEXPLAINED = 8
 NOT_EXAMINED: Examinations = {}
+
+
+class Lead(Struct, frozen=True):
+    """A finding, or a failure without a rule, that is worth a closer look at the lines around it."""
+
+    rule: Rule | None
+    record: Record
+    """The decisive record."""
+    proof: Line
+    """The line of it that is quoted."""
+    told: frozenset[tuple[str, int]]
+    """File and number of the lines that any rule explains."""
 
 
 class Runs(Struct, frozen=True):
@@ -156,24 +169,27 @@ class Reasoner:
         reasoner._concluded = self._conclude_from((*self._conclusions.derived, *asked))  # noqa: SLF001 - its own copy
         return reasoner
 
-    def leading(self) -> list[tuple[Rule | None, Record, Line]]:
-        """Return rule, decisive record and proof of the first causes, which are worth a closer look.
+    def leading(self) -> list[Lead]:
+        """Return the first causes, which are worth a closer look at the lines around them.
 
         Without a cause the first failure without a rule is.
         """
         with self._conclusions.state.processes.remembering():
             analysis = self._analyse().analysis
             causes = analysis.ranking.causes[:MAX_CAUSES]
+            held = (*analysis.findings, *analysis.harmless.values())
+            told = frozenset((r.line.file, r.line.number) for f in held for r in f.records)
             if causes:
-                return [(f.rule, f.records[0], proof_of(f).line) for f in causes]
+                return [Lead(f.rule, f.records[0], proof_of(f).line, told) for f in causes]
             left = self._without_findings(self._failures_without(analysis.harmless), analysis.findings)
-            return [(None, record, record.line) for record in left[:1]]
+            return [Lead(None, record, record.line, told) for record in left[:1]]
 
     def copy(self) -> Reasoner:
         """Return a reasoner that knows the same and learns on its own."""
         return copy.deepcopy(self, {id(shared): shared for shared in (self.rules, self._index)})
 
     def _match(self, record: Record, matches: dict[int, dict[str, Matches]]) -> None:
+        process = process_of(record)
         for number, match in self._index.find_matches(record):
             rule, symptom = self._index.symptoms[number]
             by_symptom = matches.setdefault(rule, {})
@@ -182,7 +198,7 @@ class Reasoner:
                 by_symptom[symptom.name] = found = Matches()
             elif matches is not self._matches and found is self._matches.get(rule, {}).get(symptom.name):
                 by_symptom[symptom.name] = found = found.copy()
-            found.add(match)
+            found.add(match, process)
 
     def conclude(
         self,

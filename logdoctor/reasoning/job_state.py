@@ -10,6 +10,8 @@ import copy
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
+from msgspec.structs import replace
+
 from logdoctor.model import Checkpoint, CollectiveState, Evidence, JobSummary, Progress, RankRow, Record
 from logdoctor.model.times import has_year
 from logdoctor.model.tools import Tools, tools_of
@@ -18,10 +20,10 @@ from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.identity.versions import Versions
 from logdoctor.reasoning.lifecycle.attempts import Attempts
 from logdoctor.reasoning.lifecycle.clocks import JITTER, Clocks
-from logdoctor.reasoning.lifecycle.ends import End, list_ends
+from logdoctor.reasoning.lifecycle.ends import End
 from logdoctor.reasoning.lifecycle.lives import Lives
 from logdoctor.reasoning.processes import Processes
-from logdoctor.reasoning.steps import Steps, is_any
+from logdoctor.reasoning.steps import Steps, count_of, is_any
 
 MAX_NAMES = 4096
 TELLING = frozenset({"examined.identity", "examined.memory", "examined.missing", "examined.packages"})
@@ -34,7 +36,8 @@ class JobState:
 
     def __init__(self) -> None:
         self.processes = Processes()
-        self.runs = Attempts()
+        self.steps = Steps(self.processes)
+        self.runs = Attempts(self.steps)
         self.versions = Versions(self.runs)
         self._checkpoint: Record | None = None
         """Last proved checkpoint before the last save."""
@@ -45,7 +48,6 @@ class JobState:
         """The scheduler that the names of the files tell, if no line does."""
         self.phases: list[tuple[int, str]] = []
         self.clocks = Clocks(self._host_of_clock)
-        self.steps = Steps(self.processes, self.runs)
         self.lives = Lives(self.processes, self.runs, self.clocks, self.steps)
         self.named_ends = self.lives.named_ends
         self.environment: dict[tuple[str, str], None] = {}
@@ -144,21 +146,19 @@ class JobState:
         for record in derived:
             if record.kind in TELLING:
                 view.examined.setdefault(record.order, []).append(record)
-        view.named_ends = self.named_ends.knowing(next((e for e in derived if "how" in e.fields), None))
+        view.named_ends = replace(self.named_ends, first_death=next((e for e in derived if "how" in e.fields), None))
         return view
 
     def ends(self) -> list[End]:
         """Return the ends of processes in the selected run, in reading order."""
-        return [end for end in list_ends(self.lives) if self._wanted(end.record)]
+        return [end for end in self.lives.list_ends() if self._wanted(end.record)]
 
     def last_progress(self) -> Progress | None:
         record = self.steps.latest
         if record is None:
             return None
-        value, total = record.fields.get("value"), record.fields.get("total")
-        label = "" if value is None else f"{value}/{total}" if total is not None else str(value)
         unit, epoch = str(record.fields.get("unit", "step")), str(record.fields.get("epoch", ""))
-        return Progress(unit, label, self.evidence(record), epoch)
+        return Progress(unit, count_of(record), self.evidence(record), epoch)
 
     def last_checkpoint(self) -> Checkpoint | None:
         record = self._proved_checkpoint()

@@ -31,10 +31,9 @@ from logdoctor.reasoning.identity.addresses import (
     short_host,
 )
 from logdoctor.reasoning.identity.communicators import Communicators, Gpu, Member, small_number
-from logdoctor.reasoning.lifecycle.launchers import local_rank_of_end, names_an_end
 
 Process = int | tuple[str, int] | str
-"""A process as a line names it: its rank, else its host and pid, else its file, with its host if that is told."""
+"""A process as a line names it: its rank, else its host and pid, else its file, with host and tag if they are told."""
 Same = Literal["yes", "no", "open"]
 T = TypeVar("T", int, str)
 MAX_RANKS = 1 << 20
@@ -47,7 +46,7 @@ _NETWORK_SUFFIX = later(r"-(?:ib|hsn|opa|roce|eth|bond|rdma|hs)\d{0,3}$")
 """Suffix that sites append to a host name for one of its networks."""
 
 
-class Seat(Struct):
+class Seat(Struct, frozen=True):
     """Place of a rank: host, local rank, process and GPU."""
 
     host: str | None = None
@@ -57,11 +56,9 @@ class Seat(Struct):
     """Ordinal that CUDA counts inside the process."""
     bus_id: str | None = None
 
-    def fill_from(self, other: Seat) -> None:
-        """Fill the empty fields from another seat."""
-        for name in self.__struct_fields__:
-            if getattr(self, name) is None:
-                setattr(self, name, getattr(other, name))
+    def filled_from(self, other: Seat) -> Seat:
+        """Return the seat with its empty fields filled from another."""
+        return Seat(*(getattr(other if getattr(self, f) is None else self, f) for f in self.__struct_fields__))
 
 
 class Processes:
@@ -119,7 +116,7 @@ class Processes:
             if len(self.ranks) < MAX_RANKS:
                 self.ranks.add(rank)
             if host:
-                self._seat(rank).host = host
+                self._fill(rank, Seat(host), over=True)
                 self._link(host, source.pid, rank, size)
             self._link("", source.pid, rank)
             if source.local_rank is not None:
@@ -186,16 +183,14 @@ class Processes:
         Facts about the source count only if the source is that rank.
         """
         fields, source = record.fields, record.source
-        seat, is_source = self._seat(rank), source.rank == rank or record.tells("rank")
-        if seat.host is None and record.host and (is_source or "host" in fields or record.format == "elastic"):
+        is_source, host = source.rank == rank or record.tells("rank"), None
+        if record.host and (is_source or "host" in fields or record.format == "elastic") and not self.host_with(rank):
             # an agent of torchrun runs on the node of its workers
-            seat.host = self._own_name_of(short_host(record.host), fields.get("pid"))
-        if seat.local_rank is None:
-            seat.local_rank = small_number(fields.get("local_rank", source.local_rank if is_source else None))
-        if seat.pid is None:
-            seat.pid = small_number(fields.get("pid", source.pid if is_source else None))
-        if seat.gpu is None and record.format in ("cuda", "nccl"):
-            seat.gpu = small_number(fields.get("device"))
+            host = self._own_name_of(short_host(record.host), fields.get("pid"))
+        local = small_number(fields.get("local_rank", source.local_rank if is_source else None))
+        pid = small_number(fields.get("pid", source.pid if is_source else None))
+        gpu = small_number(fields.get("device")) if record.format in ("cuda", "nccl") else None
+        self._fill(rank, Seat(host, local, pid, gpu))
         if "pg" in fields:
             self.communicators.observe_group(record)
 
@@ -228,7 +223,8 @@ class Processes:
         if isinstance(rank, int) and names_an_end(record):
             self._link("", pid, rank)
             if isinstance(host, str) and len(self.hosts) < MAX_HOSTS:
-                self._list_host(self._set_host(rank, self._own_name_of(short_host(host), pid)))
+                self._fill(rank, Seat(self._own_name_of(short_host(host), pid)))
+                self._list_host(self.host_with(rank) or "")
 
     def _read_scheduler_host(self, record: Record) -> None:
         if record.host and len(self.scheduler_hosts) < MAX_SCHEDULER_HOSTS:
@@ -239,7 +235,7 @@ class Processes:
         if host := short_host(record.host or ""):
             self._list_host(host)
             for rank in self.task_ranks(record):
-                self._set_host(rank, host)
+                self._fill(rank, Seat(host))
 
     def _read_agent(self, record: Record) -> None:
         """Read the ranks that an agent of torchrun lists, or their number."""
@@ -251,7 +247,7 @@ class Processes:
             self._per_node = max(self._per_node or 0, len(ranks))
             for local, rank in enumerate(ranks):
                 if isinstance(rank, int):
-                    self._seat(rank).fill_from(Seat(short_host(record.host or "") or None, local))
+                    self._fill(rank, Seat(short_host(record.host or "") or None, local))
         else:
             self._per_node = self._per_node or small_number(record.fields.get("nproc_per_node"))
 
@@ -272,23 +268,13 @@ class Processes:
         if not is_of_every_host(address) and len(self._host_at) < MAX_ADDRESSES:
             self._host_at[address] = name if self._host_at.get(address, name) == name else None
 
-    def _seat(self, rank: int) -> Seat:
-        """Return the seat of ``rank``.
-
-        Beyond `MAX_RANKS` it is a new seat that is not stored.
-        """
+    def _fill(self, rank: int, known: Seat, *, over: bool = False) -> None:
+        """Fill what is not known of the seat of ``rank``, or replace it with what is known (``over``)."""
         seat = self._seats.get(rank)
-        if seat is None:
-            seat = Seat()
-            if len(self._seats) < MAX_RANKS:
-                self._seats[rank] = seat
-        return seat
-
-    def _set_host(self, rank: int, host: str) -> str:
-        """Set the host of ``rank`` if it has none, and return it."""
-        seat = self._seat(rank)
-        seat.host = seat.host or host
-        return seat.host
+        if seat is None and len(self._seats) < MAX_RANKS:
+            self._seats[rank] = known
+        elif seat is not None:
+            self._seats[rank] = known.filled_from(seat) if over else seat.filled_from(known)
 
     # ── ranks ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -373,6 +359,11 @@ class Processes:
             return self._only_rank(host, pid)
         ranks = [r for r in self._ranks_of.get(("", pid), ()) if not are_two_hosts(host, self.host_with(r))]
         return ranks[0] if len(ranks) == 1 else None
+
+    def process_of(self, record: Record) -> Process:
+        """Return the process that ``record`` is about, by its rank if any line of the log tells it."""
+        rank = self.rank_of(record)
+        return process_of(record) if rank is None else rank
 
     def rank_named(self, process: Process) -> int | None:
         """Return the rank of a process that lines name by its rank, or by its host and pid."""
@@ -499,12 +490,13 @@ class Processes:
 
     def seats(self) -> dict[int, Seat]:
         """Return the seat of each rank."""
-        seats = {rank: replace(seat) for rank, seat in self._seats.items()}
+        seats = {**self._seats}
         for (host, pid, device), member in self.communicators.members.items():
             rank = self._rank_of_member((host, pid, device), member)
             if rank is not None:
                 gpu = device if device >= 0 else None
-                seats.setdefault(rank, Seat()).fill_from(Seat(host or None, member.local_rank, pid, gpu, member.bus_id))
+                of_member = Seat(host or None, member.local_rank, pid, gpu, member.bus_id)
+                seats[rank] = seats.get(rank, of_member).filled_from(of_member)
         self._fill_hosts(seats)
         return seats
 
@@ -520,26 +512,53 @@ class Processes:
             node = range(first, min(first + size, expected))
             hosts = {h for rank in node if rank in seats and (h := seats[rank].host)}
             for rank in node if len(hosts) == 1 and _neighbours_are_elsewhere(hosts, first, seats, size) else ():
-                seats.setdefault(rank, Seat()).fill_from(Seat(next(iter(hosts))))
+                seats[rank] = seats.get(rank, Seat()).filled_from(Seat(next(iter(hosts))))
 
 
 def process_of(record: Record) -> Process:
     """Return the process that ``record`` is about, by the names in its line alone."""
-    return _process(record.rank, record.host, record.pid, record.line.file)
+    return name_process(record.rank, record.host, record.pid, _tagged(record))
 
 
 def speaker_of(record: Record) -> Process:
     """Return the process that printed ``record``, by the names in its line alone."""
     source = record.source
-    return _process(source.rank, source.host, source.pid, record.line.file)
+    return name_process(source.rank, source.host, source.pid, _tagged(record))
 
 
-def _process(rank: int | None, host: str | None, pid: int | None, file: str) -> Process:
+def _tagged(record: Record) -> str:
+    """Return the file of a record, with the tag that a launcher puts before the lines of each of its processes."""
+    tag = record.source.tag if record.source.local_rank is None else record.source.local_rank
+    return record.line.file if tag is None else f"{record.line.file} {tag}"
+
+
+def name_process(rank: int | None, host: str | None, pid: int | None, file: str) -> Process:
     if rank is not None:
         return rank
     if pid is not None:
         return host or "", pid
     return f"{host}:{file}" if host else file
+
+
+def names_an_end(record: Record) -> bool:
+    """Return whether a launcher names a process that ended.
+
+    A Python exception counts as well if it has a local rank, because then it reports a child.
+    """
+    if record.tells("first end"):  # mpirun may report that a process ended before it names the process
+        return (record.rank, record.host, record.pid, record.fields.get("local_rank")) != (None, None, None, None)
+    return record.reports_own_end and "local_rank" in record.fields
+
+
+def local_rank_of_end(record: Record) -> int | None:
+    """Return the local rank whose end a parent process reports.
+
+    The parent is a launcher, or Python with child processes.
+    """
+    if record.has("is ended", "job") and record.has("fails", "named"):  # here the tag is the child, not the source
+        return record.source.local_rank
+    local = record.fields.get("local_rank") if record.signs else None
+    return local if isinstance(local, int) else None
 
 
 def _pid_name(pid: Value | None) -> str:

@@ -1,6 +1,7 @@
-"""Steps: how far each process came, and where its counters stand.
+"""The one table of progress: how far each process came, and where the counters and the series of steps stand.
 
-Of each process the last steps are kept, and the last few of each earlier attempt.
+Of each process the last steps are kept, and the last few of each earlier attempt. A **counter** is of one rank and
+counts towards one total. A **series** is the steps of one unit and one loop, of a process or in a file.
 """
 
 from __future__ import annotations
@@ -9,20 +10,33 @@ import copy
 import itertools
 import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from math import floor, isfinite
 
 from msgspec import Struct, field
 
 from logdoctor.model import Record
-from logdoctor.reasoning.lifecycle.attempts import Attempts
+from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.clocks import after, middle
-from logdoctor.reasoning.lifecycle.spans import advances
 from logdoctor.reasoning.processes import Process, Processes, process_of
 
-MAX_PROCESSES, MAX_COUNTERS = 4096, 4096
+MAX_PROCESSES, MAX_COUNTERS, MAX_FILES = 4096, 4096, 4096
 MAX_STEPS, MAX_OLDER_STEPS = 64, 64
+MAX_SERIES = 8
+"""Series of one file."""
+LATEST_STEPS = 16
+"""Steps of a process that are compared with those of others."""
 ENOUGH_STEPS = 3
 """Number of steps after a failure that show that it was survived."""
+FIRST_VALUES = (0, 1)
+Series = tuple[str, str]
+"""Unit of steps, and the loop that counts them."""
+Place = tuple[float, float]
+"""Epoch and number of a step."""
+Reached = dict[Series, tuple[Place, Place]]
+"""First and last place of each series."""
+_DIGITS = later(r"\d+")
+_EPOCH = later(r"(?i)\bepoch\W{0,3}(\d{1,7})")
 
 
 class Work(Struct):
@@ -62,7 +76,7 @@ class Work(Struct):
         return known[len(known) // 2] if known else None
 
 
-class Counter(Struct):
+class Counter(Struct, frozen=True):
     """Steps of one rank that count towards one total."""
 
     value: float
@@ -72,9 +86,10 @@ class Counter(Struct):
     records: int = 1
     began_again: bool = False
 
-    def add(self, value: float) -> None:
-        self.began_again |= value < self.value
-        self.stride, self.value, self.records = value - self.value, value, self.records + 1
+    def at(self, value: float) -> Counter:
+        """Return the counter one step later."""
+        again = self.began_again or value < self.value
+        return Counter(value, self.total, self.first, value - self.value, self.records + 1, again)
 
     @property
     def at_end(self) -> bool:
@@ -87,13 +102,16 @@ class Steps:
 
     READS = ("works",)
 
-    def __init__(self, processes: Processes, attempts: Attempts) -> None:
-        self._processes, self._attempts = processes, attempts
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
         self.works: dict[Process, Work] = {}
         self.first: Record | None = None
         self.last: Record | None = None
         self._counters: dict[Hashable, Counter] = {}
-        self._spans = self._records = 0
+        """Counters of this attempt."""
+        self._series: dict[str, tuple[Reached, Reached]] = {}
+        """The series of each file: those of this span (see lifecycle/attempts.py) and those of the span before."""
+        self._records = 0
         self._wanted: Callable[[Record], bool] = is_any
         """Filter for the steps of the selected run."""
         self._by_rank: tuple[int, dict[int | None, Record]] = -1, {}
@@ -103,8 +121,6 @@ class Steps:
         if not record.has("works", "process"):
             return
         self._records += 1
-        if self._attempts.spans > self._spans:
-            self._begin_attempt()
         self.first, self.last = self.first or record, record
         process = process_of(record)
         work = self.works.get(process)
@@ -117,19 +133,36 @@ class Steps:
 
     def _count(self, step: Record) -> None:
         value, total = step.fields.get("value"), step.fields.get("total")
-        if not isinstance(value, int | float) or not isinstance(total, int | float):
+        if isinstance(value, int | float) and isinstance(total, int | float):
+            counter = self._counters.get(key := _counter_of(step))
+            if counter is not None or len(self._counters) < MAX_COUNTERS:
+                self._counters[key] = counter.at(value) if counter else Counter(value, total, value)
+        file, series, place = step.line.file, series_of(step), _proved_place(step)
+        if place is None or (file not in self._series and len(self._series) >= MAX_FILES):
             return
-        key = _counter_of(step)
-        if key in self._counters:
-            self._counters[key].add(value)
-        elif len(self._counters) < MAX_COUNTERS:
-            self._counters[key] = Counter(value, total, value)
+        now, _ = self._series.setdefault(file, ({}, {}))
+        if series in now or len(now) < MAX_SERIES:
+            now[series] = now.get(series, (place,))[0], place
 
-    def _begin_attempt(self) -> None:
-        self._spans = self._attempts.spans
+    def begin_attempt(self) -> None:
         self._counters.clear()
         for work in self.works.values():
             work.begin_attempt()
+
+    def begin_span(self, file: str) -> None:
+        """Begin the series of a file anew."""
+        if file in self._series:
+            self._series[file] = {}, self._series[file][0]
+
+    def starts_over(self, step: Record) -> bool:
+        """Return whether a step that was not read yet starts its series over."""
+        return _starts_over(step, self._series.get(step.line.file, ({}, {}))[0])
+
+    def begins_anew(self, step: Record) -> bool:
+        """Return whether a step that was not read yet begins its series in the span, and counts from the start."""
+        now, before = self._series.get(step.line.file, ({}, {}))
+        is_first = series_of(step) not in now
+        return is_first and (_starts_over(step, before) if before else is_first_of_count(step))
 
     # ── queries ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -186,6 +219,18 @@ class Steps:
         for work in self.works.values():
             yield from work.newest_first()
 
+    def loops(self, wanted: Callable[[Record], bool]) -> dict[Series, dict[Process, list[Record]]]:
+        """Return the latest steps of each process by series, each at another place than the one before."""
+        loops: dict[Series, dict[Process, list[Record]]] = {}
+        for process, work in self.works.items():
+            for step in [*work.latest][-LATEST_STEPS:] if not isinstance(process, str) else ():
+                if isinstance(step.fields.get("value"), int) and wanted(step):
+                    steps = loops.setdefault(series_of(step), {}).setdefault(process, [])
+                    if steps and place_of(steps[-1]) == place_of(step):
+                        steps.pop()
+                    steps.append(step)
+        return loops
+
     def any_between(self, earlier: Record, later: Record) -> bool:
         """Return whether any process made a step between two records, as far as its steps are kept."""
         return any(earlier.order < step.order < later.order for step in self.kept())
@@ -198,7 +243,7 @@ class Steps:
 
     def _counter(self, step: Record) -> Counter | None:
         """Return the counter of a step in this attempt, if it moved."""
-        counter = self._counters.get(_counter_of(step)) if self._attempts.spans == self._spans else None
+        counter = self._counters.get(_counter_of(step))
         return counter if counter is not None and counter.records > 1 else None
 
     def are_complete(self, last: Record) -> bool:
@@ -222,9 +267,62 @@ class Steps:
         return counter is not None and (counter.at_end or counter.value + counter.stride >= counter.total)
 
 
-def place_of(step: Record) -> tuple[float, float]:
-    """Return the epoch and the number of a step, 0 where it is not told."""
-    return _number(step.fields.get("epoch")), _number(step.fields.get("value"))
+def advances(step: Record) -> bool:
+    """Return whether the line is more than a bar, which programs draw again though nothing moves."""
+    return step.fields.get("advances") is not False
+
+
+def series_of(step: Record) -> Series:
+    what = step.fields.get("what")
+    return str(step.fields.get("unit", "")), _DIGITS.sub("#", str(what)[:80]) if what else ""
+
+
+def count_of(step: Record) -> str:
+    """Return ``40/100``, or ``40`` without a total, or "" without a number."""
+    value, total = step.fields.get("value"), step.fields.get("total")
+    return "" if value is None else str(value) if total is None else f"{value}/{total}"
+
+
+def place_of(step: Record) -> Place:
+    """Return the epoch and the number of a step, 0 where it is not told. A loop may tell its epoch in its name."""
+    epoch, what = step.fields.get("epoch"), step.fields.get("what")
+    named = _EPOCH.search(str(what)) if epoch is None and what else None
+    return _number(named[1] if named else epoch), _number(step.fields.get("value"))
+
+
+def _proved_place(step: Record) -> Place | None:
+    """Return the place of a step. Return None for a bar without an epoch, because any loop draws one."""
+    if "epoch" not in step.fields and not advances(step):
+        return None
+    try:
+        return float(str(step.fields.get("epoch", 0))), float(str(step.fields.get("value")))
+    except ValueError:
+        return None
+
+
+def _starts_over(step: Record, reached: Reached) -> bool:
+    """Return whether a series starts over after progress.
+
+    Example: step 1 starts over a series that began with step 1 and reached step 9.
+    """
+    place, (first, last) = _proved_place(step), reached.get(series_of(step), ((0.0, 0.0), (0.0, 0.0)))
+    return place is not None and place <= first < last
+
+
+def is_first_of_count(step: Record) -> bool:
+    """Return whether a count begins: epoch 0 or 1, or step 0 or 1 of a count without epochs."""
+    if step.fields.get("value") not in FIRST_VALUES:
+        return False
+    return step.fields.get("unit") == "epoch" or ("epoch" not in step.fields and advances(step))
+
+
+def intervals_behind(steps: Sequence[Record], place: Place) -> int:
+    """Return how many intervals the steps of a process are behind ``place``. An earlier epoch counts as two."""
+    before, (epoch, number) = place_of(steps[-2]), place_of(steps[-1])
+    if epoch // 1 != place[0] // 1:
+        return 2 if epoch < place[0] else 0
+    interval = number - before[1] if before[0] // 1 == epoch // 1 else 1
+    return floor(max(0, place[1] - number) / max(1, interval))
 
 
 def is_final(step: Record) -> bool:
@@ -268,9 +366,10 @@ def _counter_of(step: Record) -> Hashable:
 
 def _number(value: object) -> float:
     try:
-        return float(str(value).partition("/")[0])
+        number = float(str(value).partition("/")[0])
     except ValueError:
         return 0.0
+    return number if isfinite(number) else 0.0
 
 
 def is_any(_: Record) -> bool:

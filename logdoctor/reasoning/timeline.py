@@ -19,6 +19,7 @@ from msgspec import Struct, field
 from logdoctor.model import Record
 from logdoctor.reasoning.dispatch import MAX_SORTS, sorts_of
 from logdoctor.reasoning.lifecycle.attempts import comes_up, starts_workers
+from logdoctor.reasoning.processes import process_of
 
 MAX_FIRST, MAX_LAST = 64, 16
 MAX_PROCESSES = 4096
@@ -29,8 +30,8 @@ MAX_FILES = 4096
 KEEPS_LINES = frozenset({"tells stack", "tells call"})
 """Sorts of which the proof may be another line than the first."""
 
-Process = tuple[object, ...]
-"""All names that a record gives to the process that it is about, and the group or the peer of its call."""
+Voice = tuple[object, ...]
+"""The process that a record is about, its number in a group, and the group or the peer of its call."""
 
 
 class Shelf(Struct):
@@ -39,7 +40,7 @@ class Shelf(Struct):
     sorts: frozenset[str]
     first: list[Record] = field(default_factory=list)
     last: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_LAST))
-    of_process: dict[str, dict[Process, tuple[Record, Record]]] = field(default_factory=dict)
+    of_process: dict[str, dict[Voice, tuple[Record, Record]]] = field(default_factory=dict)
     """First and last record of each process, by file."""
     processes: int = 0
     longest_gap: float = 0.0
@@ -59,7 +60,7 @@ class Shelf(Struct):
             self.longest_gap = max(self.longest_gap, record.time - self.time)
         self.time = record.time
         (self.first if len(self.first) < MAX_FIRST else self.last).append(record)
-        process, file = _process(record), record.line.file
+        process, file = _voice(record), record.line.file
         known = self.of_process.get(file, {})
         if process in known:
             known[process] = known[process][0], record
@@ -134,7 +135,6 @@ class Timeline:
         return max((shelf.longest_gap for shelf in self._shelves.values() if sort in shelf.sorts), default=0.0)
 
 
-def _process(record: Record) -> Process:
-    source, fields = record.source, record.fields
-    about = fields.get("pg", fields.get("peer"))
-    return record.rank, fields.get("group_rank"), record.host, record.pid, source.local_rank, source.tag, about
+def _voice(record: Record) -> Voice:
+    fields = record.fields
+    return process_of(record), fields.get("group_rank"), fields.get("pg", fields.get("peer"))

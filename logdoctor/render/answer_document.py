@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
+from logdoctor.frames import find_frame
 from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Progress, Step
 from logdoctor.model.escape import escape_all
 from logdoctor.model.numbers import number
@@ -78,6 +79,8 @@ def happened(diagnosis: Diagnosis, words: Catalogue) -> str:
     if title:
         return words("unknown.but", title=continue_sentence(title, words))
     said = next((line.line.text.strip() for line in diagnosis.unexplained), "")
+    if frame := find_frame(said):
+        return words("unknown.frames", frame=frame.told)
     return words("unknown.line", text=shorten(said, LONGEST_QUOTE)) if said else words("unknown")
 
 

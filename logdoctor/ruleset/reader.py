@@ -21,12 +21,13 @@ from logdoctor.ruleset.words_reader import check_column, read_words
 
 KEYS = (
     "title cause action remedy references symptoms when because examples near_misses text "
-    "signature failure_class claims role strength evidence culprit outlived decision lint"
+    "signature failure_class claims role strength evidence culprit outlived reason decision lint"
 ).split()
 REQUIRED = "title cause remedy references symptoms examples near_misses".split()
 HEALTHY = "healthy"
 ROLES = ("cause", "symptom", "fallback", "benign")
 OUTLIVED = ("by progress", "by a good end", "never")
+REASON = ("own", "above")
 STRENGTHS = ("proof", "strong", "likely", "hint")
 SYMPTOM_KEYS = ("text", "kind", "dialect", "level", "fields")
 LEVELS = ("fatal", "error", "warning", "info")
@@ -66,6 +67,7 @@ def read_rule(document: Document, file: RuleFile, faults: Faults) -> Rule | None
         evidence=_text(data, "evidence", faults),
         culprit=_culprit(data.get("culprit"), faults),
         outlived=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults),
+        reason=_choice(data, "reason", REASON, REASON[0], faults),
         claims=_claims(data.get("claims"), faults),
         because=_because(data.get("because"), faults),
         references=_names(data.get("references"), ("references",), faults, required=True),

@@ -11,7 +11,7 @@ a line are looked up once for all of them.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 from msgspec import Struct
@@ -33,6 +33,8 @@ class Found(Struct, frozen=True):
     unit: str = ""
     of: str = ""
     said: str = ""
+    type: FactType | None = None
+    """Another type than that of the extractor."""
 
 
 Extract = Callable[[str], Iterable[Found]]
@@ -48,7 +50,7 @@ class Extractor(Struct, frozen=True):
 
     def __call__(self, said: Said) -> Iterator[Fact]:
         for found in self.extract(said.text[:LONGEST]):
-            yield Fact(self.type, found.role, found.value, said.line, found.unit, found.of, found.said)
+            yield Fact(found.type or self.type, found.role, found.value, said.line, found.unit, found.of, found.said)
 
 
 def extracts(type: FactType, words: str = "") -> Callable[[Extract], Extractor]:
@@ -71,9 +73,20 @@ def extractors() -> tuple[Extractor, ...]:
     return tuple(e for module in modules for e in vars(module).values() if isinstance(e, Extractor))
 
 
+@cache
+def _by_word() -> Mapping[str, tuple[int, ...]]:
+    """Return the places of extractors by the words that they ask for; those that read each line stand at ""."""
+    places: dict[str, tuple[int, ...]] = {}
+    for place, extractor in enumerate(extractors()):
+        for word in extractor.words or ("",):
+            places[word] = (*places.get(word, ()), place)
+    return places
+
+
 def facts_of(said: Said) -> tuple[Fact, ...]:
     """Return the facts that a line tells, each once."""
-    words = words_of(said.text[:LONGEST])
-    asked = [extract for extract in extractors() if not extract.words or not extract.words.isdisjoint(words)]
-    found = dict.fromkeys(fact for extract in asked for fact in extract(said))
+    by_word = _by_word()
+    words = words_of(said.text[:LONGEST]) & by_word.keys()
+    asked = {place for word in ("", *words) for place in by_word.get(word, ())}
+    found = dict.fromkeys(fact for place in sorted(asked) for fact in extractors()[place](said))
     return tuple(found)[:MOST_FACTS]

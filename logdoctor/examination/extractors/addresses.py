@@ -14,22 +14,27 @@ _HOST = r"[A-Za-z][A-Za-z0-9.-]{0,80}"
 _PORT = r"(?::(?P<port>\d{1,5})(?!\w|[.:]\d)|<(?P<port>\d{1,5})>|(?:,|[ ]port:?)[ ](?P<port>\d{2,5})(?!\w|[.:]\d))"
 _ADDRESS = later(
     rf"""(?x)
-    (?<![\w./:-]) (?:(?P<interface>[a-z]\w{{1,14}}):)? (?:tcp://|http://)? \[?(?P<host>{_IP4})(?![\w.]*\.\d)\]?{_PORT}?(?:/\d{{1,2}})?(?![\w-])
+    (?<![\w./:-]) (?:(?P<interface>[a-z]\w{{1,14}}):)? (?:tcp://
+      |http://)? \[?(?P<host>{_IP4})(?![\w.]*\.\d)\]?{_PORT}?(?:/\d{{1,2}})?(?![\w-])
     |(?<![\w./:]) (?:(?P<interface>[a-z]\w{{1,14}}):)? \[(?P<host>{_IP6})\]{_PORT}?
     |(?<![\w./:]) (?P<host>{_IP6})<(?P<port>\d{{1,5}})>
-    |(?<![A-Za-z])(?:(?i:connect(?:ed|ing|ion)?(?:[ ]to)?|connect[ ]with|contact|reach|listen(?:ing)?[ ]on|bind(?:ing)?[ ]to|bound[ ]to|dial[ ]tcp|peer|remote|address)
+    |(?<![A-Za-z])(?:(?i:connect(?:ed|ing|ion)?(?:[ ]to)?|connect[ ]with|contact|reach|listen(?:ing)?[ ]on
+    |bind(?:ing)?[ ]to|bound[ ]to|dial[ ]tcp|peer|remote|address)
         [:=]?|address=) [ ]? [("'\[]{{0,2}} (?:tcp://|http://)? (?P<host>{_HOST})["'\]]?{_PORT}
     """
 )
 _BEFORE = later(
     r"""(?ix)(?:
-    (?P<peer>\b(?:by|from|with)[ ](?:the[ ])?(?:remote[ ])?(?:peer|host|process)|remote[ ]peer|\bpeer|remote[ ]?=|remote:|declaring[ ]peer)
+    (?P<peer>\b(?:by|from|with)[ ](?:the[ ])?(?:remote[ ])?(?:peer|host|process)|remote[ ]peer|\bpeer|remote[ ]?=
+      |remote:|declaring[ ]peer)
     |(?P<advertised>\badvertis(?:ed|es|ing)|published|announced|registered)
-    |(?P<asked>\bconnect(?:ed|ing|ion)?|contact(?:ing)?|reach|coordinator_address|master_addr|master_address|rdzv_endpoint|trying|dial|resolve|ping|route[ ]to)
+    |(?P<asked>\bconnect(?:ed|ing|ion)?|contact(?:ing)?|reach|coordinator_address|master_addr|master_address
+    |rdzv_endpoint|trying|dial|resolve|ping|route[ ]to)
     |(?P<listens>\blisten(?:ing|s)?|\bbind(?:ing)?|\bbound|serving|server[ ]started)
     |(?P<own>\busing|\bown|\blocal|\bmy|\bself|\bsource|addr=|OOB)
     )"""
 )
+_DIGITS = later(r"\d\.\d{1,3}\.\d|:[0-9a-f]{0,4}:|[\w\])\"'][:<]\d{2}|, \d{2,5}\)|port:? \d")
 _AFTER = later(r"(?!)")
 _REFUSED = later(r"(?i)\brefused\b|\bunreachable\b|no route to host")
 SAMPLES = {
@@ -68,12 +73,13 @@ SAMPLES = {
 
 @extracts(
     "address",
-    "connect connected connecting connection contact reach peer remote listen listening bind binding bound dial address addr using local"
-    " advertised advertises published announced registered master resolve ping oob coordinator serving route own",
+    "connect connected connecting connection contact reach peer remote listen listening bind binding bound dial "
+    "addr using local"
+    " advertised advertises published announced registered ping oob coordinator route own address",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield addresses with a role."""
-    matches = [*_ADDRESS.finditer(text)]
+    matches = [*_ADDRESS.finditer(text)] if _DIGITS.search(text) else []
     refused = bool(matches and _REFUSED.search(text))
     ends = [0, *(match.end() for match in matches)]
     for i, match in enumerate(matches):

@@ -11,37 +11,79 @@ _N = r"(?<![\w.])-?\d{1,15}(?![\w%]|[.:]\d|[ ]?(?:[KMGTkmgt]i?B|bytes|ms|s|sec|s
 _GAP = r"[^\d\n]{0,40}?"
 _THINGS = (
     r"(?:MPI[ ]|available[ ]|worker[ ]|compute[ ]|total[ ]|local[ ]|free[ ]|idle[ ]|more[ ])?"
-    r"(?:ranks?|tasks?|nodes?|processes|procs|workers?|slots?|GPUs?|gpus?|hosts?|daemons?|devices?|members?|pods?|replicas?|executors?"
-    r"|participants?|peers?|CPUs?|cpus?|cores?|processors?|threads|NICs?|HCAs?|ports|sockets|keys|tokens|elements|columns|fields"
+    r"(?:ranks?|tasks?|nodes?|processes|procs|workers?|slots?|GPUs?|gpus?|hosts?|daemons?|devices?|members?|pods?"
+    r"|replicas?|executors?"
+    r"|participants?|peers?|CPUs?|cpus?|cores?|processors?|threads|NICs?|HCAs?|ports|sockets|keys|tokens|elements"
+    r"|columns|fields"
     r"|arguments|experts|layers|heads|stages|clients?|servers?|agents?|machines|instances|licenses)\b"
 )
 _GOT = r"(?:got|received|read|found|was given|given|actual(?:ly)?|returned|saw|have|has)"
-_PAIRS = later(
-    rf"""(?ix)
-    \bexpect(?:ed|s|ing)?\b {_GAP} (?P<expected>{_N}) [^\d\n]{{0,40}}? \b{_GOT}\b {_GAP} (?P<got>{_N})
-    |\b{_GOT}\b {_GAP} (?P<got>{_N}) [^\d\n]{{0,40}}? \b(?:expect(?:ed|s|ing)?|instead\ of|should\ be)\b {_GAP} (?P<expected>{_N})
-    |\b(?:needs?|needed|requires?|required|wants?|requested|asked\ for)\b {_GAP} (?P<wanted>{_N}) [^\d\n]{{0,40}}?
-      \b(?:{_GOT}|only|but|available|exist(?:s|ing)?)\b {_GAP} (?P<free>{_N})
-    |\b(?:only\ allocated|allocated\ only|only\ got|found\ only|only\ found|only)\b {_GAP} (?P<free>{_N}) [^\d\n]{{0,40}}?
-      \b(?:asked\ for|requested|needed|needs?|required|requires?|wanted)\b {_GAP} (?P<wanted>{_N})
-    |\bmaximum\b [^\d\n]{{0,40}}? \b(?:is|of)\b [ ] (?P<limit>{_N}) [^\d\n]{{0,60}}? \b(?:requested|asked\ for|got|needs?|has)\b {_GAP} (?P<wanted>{_N})
-    |\bindex\ (?P<got>{_N})\ (?:is\ )?out\ of\ (?:bounds|range)\b [^\n]{{0,60}}? \b(?:size|length|count)\ (?P<limit>{_N})
-    """
+_SHORT = r"[^\d\n]{0,40}?"
+_PAIRS = tuple(
+    (tuple(hints.split("|")), later(rf"(?ix){pattern}"))
+    for hints, pattern in (
+        (
+            "expect",
+            rf"\bexpect(?:ed|s|ing)?\b {_GAP} (?P<expected>{_N}) {_SHORT} \b{_GOT}\b {_GAP} (?P<got>{_N})",
+        ),
+        (
+            "expect|instead|should be",
+            (
+                rf"\b{_GOT}\b {_GAP} (?P<got>{_N}) {_SHORT} \b(?:expect(?:ed|s|ing)?|instead\ of|should\ be)\b"
+                rf" {_GAP} (?P<expected>{_N})"
+            ),
+        ),
+        (
+            "need|require|want|request|asked for",
+            (
+                rf"\b(?:needs?|needed|requires?|required|wants?|requested|asked\ for)\b {_GAP} (?P<wanted>{_N}) "
+                rf"{_SHORT}"
+                rf" \b(?:{_GOT}|only|but|available|exist(?:s|ing)?)\b {_GAP} (?P<free>{_N})"
+            ),
+        ),
+        (
+            "only",
+            (
+                rf"\bonly\b {_GAP} (?P<free>{_N}) {_SHORT}"
+                rf" \b(?:asked\ for|requested|needed|needs?|required|requires?|wanted)\b {_GAP} (?P<wanted>{_N})"
+            ),
+        ),
+        (
+            "maximum",
+            (
+                rf"\bmaximum\b {_SHORT} \b(?:is|of)\b [ ] (?P<limit>{_N}) [^\d\n]{{0,60}}?"
+                rf" \b(?:requested|asked\ for|got|needs?|has)\b {_GAP} (?P<wanted>{_N})"
+            ),
+        ),
+        (
+            "index ",
+            (
+                rf"\bindex\ (?P<got>{_N})\ (?:is\ )?out\ of\ (?:bounds|range)\b [^\n]{{0,60}}?"
+                rf" \b(?:size|length|count)\ (?P<limit>{_N})"
+            ),
+        ),
+    )
 )
+_DIGIT = later(rf"{_N}|\d/\d")
 _THING = later(rf" ({_THINGS})")
 _OF_ALL = later(rf"(?i)(?<![\w.:/-])(\d{{1,9}}) ?(?:of|out of|/) ?(?:the )?(\d{{1,9}})(?![\w.:/]) ((?:{_THINGS}))")
 _ALONE = later(
     rf"""(?ix)
-    (?P<wanted>{_N})\ (?P<thing>{_THINGS})\ (?:(?:that|which)\ )?(?:(?:are|is|was|were|be)\ )?(?:requested|needed|required|wanted)\b
-    |\b(?:requested|request(?:s|ing)?|asked\ for|needs|needed|requires|required|wants)\ (?:for\ )?(?:at\ least\ )?(?P<wanted>{_N})\ (?P<thing>{_THINGS})
-    |\b(?:only|has|have|are|is|of)\ (?P<free>{_N})\ (?P<thing>{_THINGS})\ (?:(?:are|is|was|were)\ )?(?:available|free|visible|idle|detected|left)\b
+    (?P<wanted>{_N})\ (?P<thing>{_THINGS})\ (?:(?:that|which)\ )?(?:(?:are|is|was|were|be)\ )?(?:requested|needed
+      |required|wanted)\b
+    |\b(?:requested|request(?:s|ing)?|asked\ for|needs|needed|requires|required
+    |wants)\ (?:for\ )?(?:at\ least\ )?(?P<wanted>{_N})\ (?P<thing>{_THINGS})
+    |\b(?:only|has|have|are|is|of)\ (?P<free>{_N})\ (?P<thing>{_THINGS})\ (?:(?:are|is|was|were)\ )?(?:available
+    |free|visible|idle|detected|left)\b
     |\bonly\ (?P<free>{_N})\ (?P<thing>{_THINGS})
     |\bexpect(?:ed|s|ing)\ (?:at\ least\ |exactly\ )?(?P<expected>{_N})\ (?P<thing>{_THINGS})
     """
 )
-_NAMED = later(r"([A-Za-z_](?:[\w.-]|[ ](?! )){1,48}?)(?: of size| is)? ?\((\d{1,15})\)(?! *;)")
+_NUMBERED = later(r"(?: of size| is)? ?\((\d{1,15})\)")
+_NAME_BEFORE = later(r"(?<!\w)[A-Za-z_][\w.-]*(?: [A-Za-z_][\w.-]*)*$")
 _COMPARED = later(
-    r"(?i)\b(?:must|cannot|not (?:divisible|match|equal|the same)|larger|greater|bigger|less|smaller|more|exceeds?|does not|do not|mismatch)\b"
+    r"(?i)\b(?:must|cannot|not (?:divisible|match|equal|the same)|larger|greater|bigger|less|smaller|more|exceeds?"
+    r"|does not|do not|mismatch)\b"
 )
 _UNEQUAL = later(r"(?<![\w.])(\d{1,15}) (?:vs\.?|!=|≠) (\d{1,15}(?: \* \d{1,15}){0,5})(?![\w.]*\w)")
 _SHAPE = later(
@@ -50,7 +92,8 @@ _SHAPE = later(
 _MATRICES = later(r"\b(\w{1,20}) and (\w{1,20}) shapes cannot be multiplied \((\d+x\d+) and (\d+x\d+)\)")
 _PARAMETER = later(r"size mismatch for ([\w.]{1,120})")
 _LEADING_WORDS = later(
-    r"(?i)^(?:(?:the|of|by|than|number|is|a|an|and|but|be|in|with|must|to|match|not|divisible|larger|greater|less|equal)\b ?)+"
+    r"(?i)^(?:(?:the|of|by|than|number|is|a|an|and|but|be|in|with|must|to|match|not|divisible|larger|greater|less"
+    r"|equal)\b ?)+"
 )
 _OF_AVAILABLE = later(r"(?i)\b(?:available|visible|free|existing)\b")
 _OF_LIMIT = later(r"(?i)\b(?:max|maximum|limit|allowed|at most)\b")
@@ -61,9 +104,8 @@ SAMPLES = {
     "Read -1, expected 65536, errno = 1": ("count.got=-1", "count.expected=65536"),
     "Timed out: 8 of 16 ranks joined": ("count.n of m=8,16 (ranks)",),
     "0/8 nodes are available: 3 Insufficient nvidia.com/gpu.": ("count.n of m=0,8 (nodes)",),
-    "There are not enough slots available in the system to satisfy the 16 slots that were requested by the application:": (
-        "count.wanted=16 (slots)",
-    ),
+    "There are not enough slots available in the system to satisfy the 16 slots that were requested by the "
+    "application:": ("count.wanted=16 (slots)",),
     "srun: error: Only allocated 2 nodes asked for 4": ("count.free=2 (nodes)", "count.wanted=4"),
     "Requested 8 GPUs but only 4 are available": ("count.wanted=8 (GPUs)", "count.free=4"),
     "World size (8) is larger than the number of available GPUs (4) in this node.": (
@@ -81,7 +123,8 @@ SAMPLES = {
     "train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 32 != 4 * 2 * 2": (
         "count=32 != 4 * 2 * 2",
     ),
-    "size mismatch for head.weight: copying a param with shape torch.Size([50257, 64]) from checkpoint, the shape in current "
+    "size mismatch for head.weight: copying a param with shape torch.Size([50257, 64]) from checkpoint, the shape "
+    "in current "
     "model is torch.Size([50304, 64]).": (
         "count.got=[50257, 64] (head.weight)",
         "count.expected=[50304, 64] (head.weight)",
@@ -105,12 +148,18 @@ SAMPLES = {
 
 @extracts(
     "count",
-    "of expected expects expecting got found read received need needs needed require required requires request requests requested"
-    " requesting asked allocated only nodes given is are maximum index wants",
+    "expected expects expecting instead need needs needed require required requires request requests requested "
+    "requesting asked only nodes"
+    " wants maximum index ranks tasks processes workers slots gpus daemons members pods replicas executors "
+    "participants peers",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield counts that belong together, else each with its thing."""
-    found = None if "version" in text else _PAIRS.search(text)
+    if not _DIGIT.search(text):
+        return
+    low = text.lower()
+    asked = () if "version" in low else (p for hints, p in _PAIRS if any(hint in low for hint in hints))
+    found = next((match for pattern in asked if (match := pattern.search(text))), None)
     if found:
         roles = [(role, count) for role, count in found.groupdict().items() if count]
         for role, count in sorted(roles, key=lambda group: found.span(group[0])):
@@ -129,14 +178,16 @@ def extract(text: str) -> Iterator[Found]:
 @extracts("count", "must cannot not larger greater bigger less smaller more exceed exceeds mismatch batch")
 def extract_compared(text: str) -> Iterator[Found]:
     """Yield numbers in brackets behind their names, where a word compares them; and ``3 != 4``."""
-    compared = _COMPARED.search(text)
-    named = [*_NAMED.finditer(text)] if compared else []
-    if len(named) > 1:
-        limits = [_role_in(match[1]) for match in named]
-        for match, role in zip(named, limits, strict=True):
-            name = _LEADING_WORDS.sub("", match[1])
-            yield Found(role or ("wanted" if any(limits) else ""), int(match[2]), of=name, said=match[0].strip())
-    for match in _UNEQUAL.finditer(text) if compared else ():
+    numbers = [*_NUMBERED.finditer(text)] if "(" in text else []
+    if len(numbers) > 1 and _COMPARED.search(text):
+        named = [
+            (name[0], n) for n in numbers if (name := _NAME_BEFORE.search(text, max(0, n.start() - 50), n.start()))
+        ]
+        roles = [_role_in(name) for name, _ in named]
+        for (name, number), role in zip(named, roles, strict=True):
+            of = _LEADING_WORDS.sub("", name)
+            yield Found(role or ("wanted" if any(roles) else ""), int(number[1]), of=of, said=name + number[0])
+    for match in _UNEQUAL.finditer(text) if "!=" in text or " vs" in text or "≠" in text else ():
         yield Found("", match[0], said=match[0])
 
 

@@ -11,28 +11,40 @@ from logdoctor.pack.regexes import later
 MOST = 4096
 """Members of a range, at most."""
 _LIST = r"\d{1,7}(?:-\d{1,7})?(?:(?:, ?| and |,? ?& ?)\d{1,7}(?:-\d{1,7})?){0,200}"
-_NOUN = r"(?P<noun>(?:global |local |worker |task |host )?(?:ranks?|tasks?|workers?|processes|process|replicas?|members?|peers?|PEs?|nodes|hosts))"
+_NOUN = (
+    r"(?P<noun>(?:global |local |worker |task |host )?"
+    r"(?:ranks?|tasks?|workers?|processes|process|replicas?|members?|peers?|PEs?|nodes|hosts))"
+)
 _MEMBERS = later(
-    rf"(?i)\b{_NOUN}(?: ids?| names?| indices)?(?: are| were)?:? ?[\[({{]?(?<![\w.])(?P<list>{_LIST})[\])}}]?(?! ?of\b)(?![\w.%/]|:\d)"
+    rf"(?i)(?<![\w\[]){_NOUN}(?: ids?| names?| indices)?(?: are| were)?:? "
+    rf"?[\[({{]?(?<![\w.])(?P<list>{_LIST})[\])}}]?(?! ?of\b)(?![\w.%/]|:\d)"
     rf"|(?<!\w)\[(?P<list>{_LIST})\](?= (?:finished|joined|did|didn|have|are|were|is|has)\b)"
 )
 _TASK = later(r"/job:(?P<noun>[\w-]{1,60})(?:/replica:\d{1,6})?/task:(?P<list>\d{1,7})\b")
 _HOSTS = later(
-    r"(?i)\b(?P<noun>(?:hosts?|nodes?)(?: names?)?)(?: are| were)?: ?\[?['\"]?(?P<list>[a-z][\w.-]{0,60}(?:\[[\d,-]{1,60}\])?(?:['\"]?, ?['\"]?[a-z][\w.-]{0,60}(?:\[[\d,-]{1,60}\])?){0,60})"
+    r"(?i)\b(?P<noun>(?:hosts?|nodes?)(?: names?)?)(?: are| were)?: "
+    r"?\[?['\"]?(?P<list>[a-z][\w.-]{0,60}(?:\[[\d,-]{1,60}\])?(?:['\"]?, "
+    r"?['\"]?[a-z][\w.-]{0,60}(?:\[[\d,-]{1,60}\])?){0,60})"
 )
-_MISSING = r"""missing|absent|timed[ ]out|lost|unreachable|silent|unresponsive|waiting[ ](?:for|on)|no[ ](?:response|answer|heartbeat|report)[ ](?:from|of)
-    |not[ ](?:reported|joined|join|arrived|arrive|connected|connect|ready|report|respond|responding|reached|reach|start|started)
-    |failed[ ]to[ ](?:join|report|connect|start|respond|reach|register)|did(?:[ ]not|n't)[ ](?:join|come|report|respond|arrive|reach|finish|connect)"""
+_MISSING = r"""missing|absent|timed[ ]out|lost|unreachable|silent|unresponsive|waiting[ ](?:for|on)
+    |no[ ](?:response|answer|heartbeat|report)[ ](?:from|of)
+    |not[ ](?:reported|joined|join|arrived|arrive|connected|connect|ready|report|respond|responding|reached|reach
+    |start|started)
+    |failed[ ]to[ ](?:join|report|connect|start|respond|reach|register)|did(?:[ ]not|n't)[ ](?:join|come|report
+    |respond|arrive|reach|finish|connect)"""
 _BEFORE = later(
     rf"""(?ix)\b(?:(?P<missing>{_MISSING})|(?P<waiting>waiting:?)|(?P<ended>failed|dead|died|killed|terminated|exited|ended|aborted|crashed)
-    |(?P<reported>reported|joined|arrived|connected|registered|ready|reporting|finished|completed|succeeded|alive|healthy))\b"""
+    |(?P<reported>reported|joined|arrived|connected|registered|ready|reporting|finished|completed|succeeded|alive
+    |healthy))\b"""
 )
 _AFTER = later(
-    rf"""(?ix)[\])]?:?[ ](?:(?:have|has|had|are|is|were|was|still|only|all|of[ ]\d{{1,7}}|finished[ ]collective[ ]\#\d+,[ ]but)[ ]){{0,4}}
+    rf"""(?ix)[\])]?:?[ ](?:(?:have|has|had|are|is|were|was|still|only|all|of[ ]\d{{1,7}}|
+      finished[ ]collective[ ]\#\d+,[ ]but)[ ]){{0,4}}
     (?:(?P<missing>{_MISSING})
     |(?P<waiting>waiting|waited|wait|blocked|stuck|hanging|hung)
     |(?P<ended>failed|dead|died|killed|terminated|exited|ended|aborted|crashed|out[ ]of[ ]memory|segmentation)
-    |(?P<reported>reported|joined|arrived|connected|registered|ready|finished|completed|succeeded|alive|running))\b"""
+    |(?P<reported>reported|joined|arrived|connected(?![ ]to)|registered|ready|finished|completed|succeeded|alive
+    |running))\b"""
 )
 SAMPLES = {
     "Barrier timed out. Timed out task names: /job:jax_worker/replica:0/task:2": ("members.missing=2 (jax_worker)",),
@@ -55,8 +67,11 @@ SAMPLES = {
 
 @extracts(
     "members",
-    "rank ranks task tasks worker workers process processes replica replicas member members peer peers pe pes nodes node hosts host"
-    " finished joined did didn",
+    "missing absent timed lost unreachable silent unresponsive waiting response answer heartbeat report join "
+    "arrive respond reach connect"
+    " connected failed dead died killed terminated exited ended aborted crashed memory reported joined arrived "
+    "registered ready finished"
+    " completed alive waited blocked stuck hung job",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield sets with a role, and the task names of JAX without one: the line before them tells it."""

@@ -14,41 +14,120 @@ _NAME = rf"(?:{_Q}(?P<quoted>[^'\"`\n]{{1,120}}){_END}|(?P<bare>{_WORD}))"
 _QUOTED = rf"{_Q}(?P<quoted>[^'\"`\n]{{1,120}}){_END}"
 _SORT = (
     r"(?P<of>(?:network[ ]|fabric[ ]|output[ ]|IB[ ]|HCA[ ]|keyword[ ]|command[ ]|shared[ ]|python[ ]|data[ ])?"
-    r"(?:interface|device|plugin|module|symbol|option|command|argument|attribute|key|parameter|provider|component|transport|package|library"
-    r"|backend|model|partition|account|queue|host|node|file|function|field|flag|variable|port|class|operator|kernel|type|choice|image|user"
-    r"|dataset|column|layer|resource|subcommand|nic|adapter|service|constraint|feature|license|reservation|qos|gres|program|executable))s?"
+    r"(?:interface|device|plugin|module|symbol|option|command|argument|attribute|key|parameter|provider|component"
+    r"|transport|package|library"
+    r"|backend|model|partition|account|queue|host|node|file|function|field|flag|variable|port|class|operator"
+    r"|kernel|type|choice|image|user"
+    r"|dataset|column|layer|resource|subcommand|nic|adapter|service|constraint|feature|license|reservation|qos"
+    r"|gres|program|executable))s?"
 )
 _WANTED = tuple(
-    later(rf"(?ix){pattern}")
-    for pattern in (
-        rf"\bmissing[ ]\d{{1,3}}[ ]required[ ](?:positional|keyword-only)[ ](?P<of>argument)s?:[ ]{_QUOTED}",
-        rf"\b(?:unexpected|invalid)[ ]keyword[ ](?P<of>argument):?[ ]{_QUOTED}",
-        rf"\bhas[ ]no[ ](?P<of>attribute|method|member|field)[ ]{_QUOTED}",
-        rf"\bundefined[ ](?P<of>symbol|reference)(?:[ ]to)?:?[ ]{_NAME}",
-        rf"\b(?:no[ ](?P<of>module|package)[ ]named|cannot[ ]import[ ]name)[ ]{_NAME}",
-        rf"\bname[ ]{_QUOTED}[ ]is[ ]not[ ](?:defined|found|known)\b",
-        rf"(?P<bare>(?<![\w./]){_WORD}):[ ](?P<of>command)[ ]not[ ]found\b",
-        rf"\bno[ ]such[ ]{_SORT}(?:[ ]found)?:[ ]{_NAME}",
-        rf"\b(?:unknown|unrecognized|unrecognised|invalid|illegal|unsupported|nonexistent|undefined|bad)[ ]{_SORT}(?:[ ](?:name|specified|requested|value))?"
-        rf"[ ]?[:=]?[ ]{_NAME}",
-        rf"\b(?:could[ ]?n[o']t|could[ ]not|can(?:not|'t)|unable[ ]to|failed[ ]to|did[ ]not|does[ ]not)[ ](?:find|locate|load|open|resolve|recogni[sz]e|dlopen)[ ]"
-        rf"(?:the[ ]|a[ ]|an[ ]|any[ ]|suitable[ ]|specified[ ]|requested[ ]|named[ ]){{0,3}}(?:\w{{1,20}}[ ])?{_SORT}(?:[ ](?:name|named|called|for|with[ ]name)){{0,3}}:?[ ]{_NAME}",
-        rf"\b{_SORT}[ ](?:named[ ]|called[ ])?{_QUOTED}[ ](?:was[ ]|is[ ]|were[ ]|could[ ]|does[ ]|has[ ]|did[ ])?(?:not|n't)[ ]"
-        rf"(?:be[ ])?(?:found|exist|available|known|supported|recogni[sz]ed|present|valid|loaded|defined|installed)\b",
-        rf"\b{_SORT}[ ](?P<bare>{_WORD})[ ](?:was[ ]|is[ ]|does[ ]|could[ ])?not[ ](?:be[ ])?(?:found|exist|available|recogni[sz]ed|installed)\b",
-        rf"\b{_SORT}[ ](?:not[ ]found|missing|not[ ]available|unavailable):[ ]{_NAME}",
-        rf"\bKeyError:[ ]{_QUOTED}",
-        rf"{_QUOTED}[ ](?:is[ ]not[ ](?:a[ ](?:valid|known|supported)|valid|known|in[ ](?:list|the))|not[ ]found|does[ ]not[ ]exist|is[ ]not[ ]available)",
-        rf"\b(?:ClassNotFoundException|NoClassDefFoundError):[ ](?P<bare>{_WORD})",
-        rf"\b(?:no|none[ ]of[ ]the)[ ]{_SORT}[ ](?:matching|match(?:es)?|found[ ](?:with[ ]name|for|named))[ ]{_NAME}",
-        rf"\bUnable[ ]to[ ]locate[ ](?:a[ ])?(?P<of>Java[ ]Runtime|package)[ ]{_NAME}",
+    (tuple(hints.split("|")), later(rf"(?ix){pattern}"))
+    for hints, pattern in (
+        (
+            "missing",
+            rf"\bmissing[ ]\d{{1,3}}[ ]required[ ](?:positional|keyword-only)[ ](?P<of>argument)s?:[ ]{_QUOTED}",
+        ),
+        (
+            "keyword argument",
+            rf"\b(?:unexpected|invalid)[ ]keyword[ ](?P<of>argument):?[ ]{_QUOTED}",
+        ),
+        (
+            "has no ",
+            rf"\bhas[ ]no[ ](?P<of>attribute|method|member|field)[ ]{_QUOTED}",
+        ),
+        (
+            "undefined ",
+            rf"\bundefined[ ](?P<of>symbol|reference)(?:[ ]to)?:?[ ]{_NAME}",
+        ),
+        (
+            "no module|no package|import name",
+            rf"\b(?:no[ ](?P<of>module|package)[ ]named|cannot[ ]import[ ]name)[ ]{_NAME}",
+        ),
+        (
+            "name ",
+            rf"\bname[ ]{_QUOTED}[ ]is[ ]not[ ](?:defined|found|known)\b",
+        ),
+        (
+            "command not found",
+            rf"(?P<bare>(?<![\w./]){_WORD}):[ ](?P<of>command)[ ]not[ ]found\b",
+        ),
+        (
+            "no such",
+            rf"\bno[ ]such[ ]{_SORT}(?:[ ]found)?:[ ]{_NAME}",
+        ),
+        (
+            "unknown|unrecogni|invalid|illegal|unsupported|nonexistent|undefined|bad",
+            (
+                rf"\b(?:unknown|unrecognized|unrecognised|invalid|illegal|unsupported|nonexistent|undefined"
+                rf"|bad)[ ]{_SORT}(?:[ ](?:name|specified|requested|value))?"
+                rf"[ ]?[:=]?[ ]{_NAME}"
+            ),
+        ),
+        (
+            "find|locate|load|open|resolve|recogni",
+            (
+                rf"\b(?:could[ ]?n[o']t|could[ ]not|can(?:not|'t)|unable[ ]to|failed[ ]to|did[ ]not|does[ ]not)[ ]"
+                rf"(?:find|locate|load|open|resolve|recogni[sz]e|dlopen)[ ]"
+                rf"(?:the[ ]|a[ ]|an[ ]|any[ ]|suitable[ ]|specified[ ]|requested[ ]|named[ ]"
+                rf"){{0,3}}(?:\w{{1,20}}[ ])?{_SORT}(?:[ ](?:name|named|called|for|with[ ]name)){{0,3}}:?[ ]{_NAME}"
+            ),
+        ),
+        (
+            "not |n't",
+            (
+                rf"\b{_SORT}[ ](?:named[ ]|called[ ])?{_QUOTED}[ ](?:was[ ]|is[ ]|were[ ]|could[ ]|does[ ]|has[ ]"
+                rf"|did[ ])?(?:not|n't)[ ]"
+                rf"(?:be[ ])?(?:found|exist|available|known|supported|recogni[sz]ed|present|valid|loaded|defined"
+                rf"|installed)\b"
+            ),
+        ),
+        (
+            "not ",
+            (
+                rf"\b{_SORT}[ ](?P<bare>{_WORD})[ ](?:was[ ]|is[ ]|does[ ]|could[ ])?not[ ](?:be[ ])?(?:found"
+                rf"|exist|available|recogni[sz]ed|installed)\b"
+            ),
+        ),
+        (
+            "not found:|missing:|available:",
+            rf"\b{_SORT}[ ](?:not[ ]found|missing|not[ ]available|unavailable):[ ]{_NAME}",
+        ),
+        (
+            "keyerror",
+            rf"\bKeyError:[ ]{_QUOTED}",
+        ),
+        (
+            "not ",
+            (
+                rf"{_QUOTED}[ ](?:is[ ]not[ ](?:a[ ](?:valid|known|supported)|valid|known|in[ ](?:list|the))"
+                rf"|not[ ]found|does[ ]not[ ]exist|is[ ]not[ ]available)"
+            ),
+        ),
+        (
+            "classnotfound|noclassdef",
+            rf"\b(?:ClassNotFoundException|NoClassDefFoundError):[ ](?P<bare>{_WORD})",
+        ),
+        (
+            "match|found",
+            (
+                rf"\b(?:no|none[ ]of[ ]the)[ ]{_SORT}[ ](?:matching|match(?:es)?|found[ ](?:with[ ]name|for"
+                rf"|named))[ ]{_NAME}"
+            ),
+        ),
+        (
+            "unable to locate",
+            rf"\bUnable[ ]to[ ]locate[ ](?:a[ ])?(?P<of>Java[ ]Runtime|package)[ ]{_NAME}",
+        ),
     )
 )
 _NEAREST = later(rf"(?i)\b(?:did|do) you mean:? ?(?:to (?:use|set|call) )?{_Q}?(?P<name>{_WORD}){_END}?")
 _EXISTING = later(
-    r"""(?ix)\b(?:(?:available|existing|valid|supported|known|possible|allowed|registered|detected|visible)\b[^:\n]{0,40}?(?:[ ]are:?|[ ]is:?|:)
+    r"""(?ix)\b(?:(?:available|existing|valid|supported|known|possible|allowed|registered
+      |detected|visible)\b[^:\n]{0,40}?(?:[ ]are:?|[ ]is:?|:)
     |(?:choose|chosen|select|one|pick)[ ](?:from|of|one[ ]of):?|(?:must|should)[ ]be[ ](?:one[ ]of|in):?)[ ]?
-    (?P<names>[(\[{]?['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?(?:(?:,[ ]?|[ ]or[ ]|[ ]and[ ]|,[ ]or[ ]|,[ ]and[ ]|[ ]?\|[ ]?)['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?){1,40})"""
+    (?P<names>[(\[{]?['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?(?:(?:,[ ]?|[ ]or[ ]|[ ]and[ ]|,[ ]or[ ]|,[ ]and[ ]
+      |[ ]?\|[ ]?)['"`]?[A-Za-z_$][\w.$/*-]{0,60}['"`]?){1,40})(?![\w ]*:)"""
 )
 _PART = later(r"[A-Za-z_$][\w.$/*-]*[\w$*]|[A-Za-z_$]")
 _JOINT = frozenset({"and", "or"})
@@ -57,11 +136,13 @@ _CALL = later(
     \bcall[ ]to[ ](?P<name>[a-z_]\w{1,60})(?:\(\))?[ ](?:failed|returned|timed)
     |\b(?:library|system|API|runtime|driver)[ ]call[ ]\(?(?P<name>[a-z]\w*_\w{1,60}|(?<=\()\w{2,60})\)?
     |\b(?P<name>[a-z_]\w{1,60})\([^()\n]{0,160}\)[ ]?(?::[ ])?(?:failed|returned[ ](?:error|-\d))
-    |\b(?P<name>(?:fi|ibv|cu|cuda|nccl|ucp|ucs|uct|rdma|gdr|nvml|hip|rccl|MPI|PMIx?|shm|mem|rt|acl|hccl)_?\w{2,60})(?:[ ]execute)?[ ](?:failed|returned[ ]error)
+    |\b(?P<name>(?:fi|ibv|cu|cuda|nccl|ucp|ucs|uct|rdma|gdr|nvml|hip|rccl|MPI|PMIx?|shm|mem|rt|acl
+    |hccl)_?\w{2,60})(?:[ ]execute)?[ ](?:failed|returned[ ]error)
     """
 )
 _NO_NAMES = frozenset(
-    "the a an to of in on at for and or is was not file that this which it with by from as any all your argument arguments"
+    "the a an to of in on at for and or is was not file that this which it with by from as any all your argument "
+    "arguments"
     " specified given found error or name value".split()
 )
 """Words that may stand behind such a phrase and are no name."""
@@ -115,13 +196,15 @@ SAMPLES = {
 
 @extracts(
     "name",
-    "missing unexpected invalid no undefined import not unknown unrecognized unrecognised illegal unsupported nonexistent bad cannot"
+    "missing unexpected invalid no undefined import not unknown unrecognized unrecognised illegal unsupported "
+    "nonexistent bad cannot"
     " couldn unable keyerror classnotfoundexception noclassdeffounderror none find",
 )
 def extract_wanted(text: str) -> Iterator[Found]:
     """Yield the name of what was not found, not known or not given."""
-    for pattern in _WANTED:
-        found = pattern.search(text)
+    low = text.lower()
+    for hints, pattern in _WANTED:
+        found = pattern.search(text) if any(hint in low for hint in hints) else None
         if found:
             groups = found.groupdict()
             name = groups.get("quoted") or groups.get("bare") or ""
@@ -133,7 +216,8 @@ def extract_wanted(text: str) -> Iterator[Found]:
 
 @extracts(
     "name",
-    "available existing valid supported known possible allowed registered detected visible choose chosen select one pick must mean",
+    "available existing valid supported known possible allowed registered detected visible choose chosen select "
+    "one pick must mean",
 )
 def extract_existing(text: str) -> Iterator[Found]:
     """Yield the names that exist, and the one that the program takes for the nearest."""

@@ -12,19 +12,24 @@ from logdoctor.pack.regexes import later
 _PATH = later(
     r"""(?x)
     ["'`‘](?P<path>[^"'`‘’\n]{0,40}[./][^"'`‘’\n]{1,300}|[\w-]{1,80})["'’]
-    |(?<![\w.@-])(?P<path>(?:~|\.{1,2})?(?:/[\w.@+%=~*-]{1,120}){1,40}/?|[\w-]{1,80}\.so(?:\.\d{1,4}){0,3}|[a-z]{2,5}://[\w./@+%=~:-]{1,300})
+    |(?<![\w.@-])(?P<path>(?:~|\.{1,2})?(?:/[\w.@+%=~*-]{1,120}){1,40}/?|[\w-]{1,80}\.so(?:\.\d{1,4}){0,3}
+    |[a-z]{2,5}://[\w./@+%=~:-]{1,300})
     """
 )
 _WRONG = later(
     r"""(?ix)
-    (?P<missing>\bno[ ]such[ ]file(?:[ ]or[ ]directory)?|\b(?:does|did)[ ](?:not|n't)[ ]exist|\bdoesn't[ ]exist|\bcannot[ ]find[ ](?:the[ ])?(?:file|path|director)
+    (?P<missing>\bno[ ]such[ ]file(?:[ ]or[ ]directory)?|\b(?:does|did)[ ](?:not|n't)[ ]exist|\bdoesn't[ ]exist
+      |\bcannot[ ]find[ ](?:the[ ])?(?:file|path|director)
       |\bnot[ ]found\b|\bcannot[ ]open[ ]shared[ ]object[ ]file|\bis[ ]missing\b|\bnot[ ]a[ ]directory)
-    |(?P<denied>\bpermission[ ]denied|\boperation[ ]not[ ]permitted|\bread-only[ ]file[ ]system|\bnot[ ](?:writable|writeable|readable)|\baccess[ ]denied|\bcannot[ ]write[ ]to)
-    |(?P<full>\bno[ ]space[ ]left|\bdisk[ ]quota[ ]exceeded|\bquota[ ]exceeded|\bdisk[ ](?:is[ ])?full|\bis[ ]full\b|\bnot[ ]enough[ ](?:disk[ ])?space)
+    |(?P<denied>\bpermission[ ]denied|\boperation[ ]not[ ]permitted|\bread-only[ ]file[ ]system|\bnot[ ](?:writable
+    |writeable|readable)|\baccess[ ]denied|\bcannot[ ]write[ ]to)
+    |(?P<full>\bno[ ]space[ ]left|\bdisk[ ]quota[ ]exceeded|\bquota[ ]exceeded|\bdisk[ ](?:is[ ])?full
+    |\bis[ ]full\b|\bnot[ ]enough[ ](?:disk[ ])?space)
     """
 )
 _OPENED = later(
-    r"(?i)\b(?:open(?:ed|ing|s)?|load(?:ed|ing|s)?|read(?:ing|s)?)(?: (?:the |from |file |in |input |config |weights |checkpoint ){0,3}| ?file:? )$"
+    r"(?i)\b(?:open(?:ed|ing|s)?|load(?:ed|ing|s)?|read(?:ing|s)?)(?: (?:the |from |file |in |input |config "
+    r"|weights |checkpoint ){0,3}| ?file:? )$"
 )
 _NO_FILE = later(r"""["']?(?::? ?,?(?: in)? line \d|:\d+[:\]) ])""")
 _SOURCE = later(r"(?i)\b(?:file|at|in)[ :]{1,2}[\"']?$|\($")
@@ -40,9 +45,8 @@ SAMPLES = {
     "OSError: [Errno 28] No space left on device: '/tmp/shard_0.tmp' -> '/tmp/shard_0'": (
         "path.full=/tmp/shard_0.tmp",
     ),
-    "python: error while loading shared libraries: libhdf5.so.103: cannot open shared object file: No such file or directory": (
-        "path.missing=libhdf5.so.103",
-    ),
+    "python: error while loading shared libraries: libhdf5.so.103: cannot open shared object file: No such file or "
+    "directory": ("path.missing=libhdf5.so.103",),
     "slurmstepd: error: execve(): ./solver.x: Permission denied": ("path.denied=./solver.x",),
     "/bin/sh: /opt/ompi/bin/orted: No such file or directory": ("path.missing=/opt/ompi/bin/orted",),
     "forrtl: severe (29): file not found, unit 11, file /home/u/run/input.nml": ("path.missing=/home/u/run/input.nml",),
@@ -62,12 +66,13 @@ SAMPLES = {
 
 @extracts(
     "path",
-    "such exist found cannot missing denied permitted only writable writeable readable space quota full not open opened opening opens load"
+    "such exist found cannot missing denied permitted only writable writeable readable space quota full not open "
+    "opened opening opens load"
     " loaded loading loads read reading reads directory",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield the path that something was wrong with; without any, the paths that were opened."""
-    if "/" not in text and "'" not in text and '"' not in text and ".so" not in text or _FRAME.match(text):
+    if ("/" not in text and "'" not in text and '"' not in text and ".so" not in text) or _FRAME.match(text):
         return
     paths = [match for match in _PATH.finditer(text) if _is_file(text, match)]
     wrong = _WRONG.search(text) if paths else None
@@ -90,14 +95,13 @@ def _is_file(text: str, match: regex.Match[str]) -> bool:
     """Return whether the match is no place in a source or script, and no ``//`` or ``/``."""
     return len(match["path"].strip("./")) > 1 and not (
         _NO_FILE.match(text, match.end())
-        or _SOURCE.search(text, max(0, match.start() - 12), match.start())
-        and "line" in text
+        or (_SOURCE.search(text, max(0, match.start() - 12), match.start()) and "line" in text)
     )
 
 
 def _nearest(paths: list[regex.Match[str]], wrong: regex.Match[str], text: str) -> regex.Match[str] | None:
     """Return the path right behind the words, else the last one before them, else the next behind them."""
-    named = wrong["missing"] != "not found" and wrong["missing"] or wrong["denied"] or wrong["full"]
+    named = (wrong["missing"] != "not found" and wrong["missing"]) or wrong["denied"] or wrong["full"]
     behind = [path for path in paths if path.start() >= wrong.end()]
     before = [path for path in paths if path.end() <= wrong.start()]
     sure = named or "file" in text.lower()

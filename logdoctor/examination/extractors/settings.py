@@ -8,24 +8,30 @@ from logdoctor.examination.extractors import Found, extracts
 from logdoctor.pack.regexes import later
 
 _NAME = r"(?<![\w.$/-])(?:[A-Z][A-Z0-9]{1,20}(?:_[A-Z0-9]{1,30}){1,8}|LD_LIBRARY_PATH|PYTHONPATH)(?![\w(])"
-_VALUE = r"""(?:"[^"\n]{0,200}"|'[^'\n]{0,200}'|[^\s"'`,;)\]}]{1,200})"""
+_VALUE = r"""(?:"[^"\n]{0,200}"|'[^'\n]{0,200}'|(?:[^\s"'`,;)\]}]|,(?=\w)(?![\w.]{0,60}=)){1,200})"""
 _SET = later(
     rf"""(?x)
     (?P<name>{_NAME})
     (?: [ ]?=[ ]?(?!=)
-      | [ ](?:is[ ]|was[ ]|has[ ]been[ ])?set[ ](?:by[ ](?:the[ ])?environment[ ](?:variable[ ])?|explicitly[ ])?(?:to|as|=)[ ]
+      | [ ](?:is[ ]|was[ ]|has[ ]been[ ])?set[ ](?:by[ ](?:the[ ])?environment[ ](?:variable[ ])?
+      |explicitly[ ])?(?:to|as|=)[ ]
       | [ ]?:[ ](?!\w+[ ]\w)
       | [ ](?:is|has[ ](?:the[ ])?value)[ ](?=[\d"'`]) )
     [`]?(?P<value>{_VALUE})"""
 )
 _FLAG = later(
-    rf"(?<![\w-])(?P<name>--[a-z][\w-]{{1,60}})(?:=|[ ](?=\S*[\d/.=:]|\S{{1,60}}(?:[ ]--|$))(?!-))(?P<value>{_VALUE})"
+    rf"(?<![\w-])(?P<name>--[a-z][\w-]{{1,60}})(?:=|[ ](?=\S*[\d/=:]|\S{{0,60}}\w(?:[ ]--"
+    rf"|$))(?!-))(?P<value>{_VALUE})"
 )
 _ARGUMENT = later(
     r"""(?x)[(,]\s?(?P<name>[a-z_]\w{1,60})=(?P<value>"[^"\n]{0,120}"|'[^'\n]{0,120}'|-?\d[\w.]{0,30}|True|False|None)(?=\s?(?:,|\)|$))"""
 )
+_UPPER = later(r"[A-Z0-9]_[A-Z]")
 _CALL = later(r"\w\(")
 SAMPLES = {
+    "Setting CUDA_VISIBLE_DEVICES=0,1": ("setting.set=0,1 (CUDA_VISIBLE_DEVICES)",),
+    "UCX_TLS=tcp,UCX_LOG_LEVEL=info": ("setting.set=tcp (UCX_TLS)", "setting.set=info (UCX_LOG_LEVEL)"),
+    "--use-hwthread-cpus option.": (),
     "NCCL INFO NCCL_BUFFSIZE set by environment to 1073741824.": ("setting.set=1073741824 (NCCL_BUFFSIZE)",),
     "NCCL INFO NCCL_IB_DISABLE set by environment to 1": ("setting.set=1 (NCCL_IB_DISABLE)",),
     "Setting OMP_NUM_THREADS environment variable for each process to be 1": (),
@@ -58,13 +64,13 @@ SAMPLES = {
 @extracts("setting")
 def extract(text: str) -> Iterator[Found]:
     """Yield settings with their value."""
-    if "_" in text and ("=" in text or ": " in text or " set " in text or " is " in text):
+    if "_" in text and _UPPER.search(text):
         for match in _SET.finditer(text):
             yield _found("set", match[0], match["name"], match["value"])
     if "--" in text:
         for match in _FLAG.finditer(text):
             yield _found("flag", match[0], match["name"], match["value"])
-    if "=" in text and _CALL.search(text):
+    if "=" in text and "(" in text and _CALL.search(text):
         for match in _ARGUMENT.finditer(text):
             yield _found("argument", match[0].lstrip("(, "), match["name"], match["value"])
 

@@ -17,8 +17,10 @@ _DEVICE = later(r"(?i)\b(?:GPU|gpuId|NPU|cuda|device)[ :=]{1,2}\d{1,3}\b|\bGPU_\
 _BEFORE = later(
     r"""(?ix)\b(?:
     (?P<none>total-vm|file-rss|shmem-rss|pgtables|reserved|unallocated|than)
-    |(?P<wanted>(?:tr(?:ied|ying)|failed|fail|unable|not|could[ ]not|cannot|needs?)[ ]to[ ](?:\w+ly[ ])?(?:allocate|reserve|malloc|map|write[ ]total)
-      |allocation|allocating|request(?:ed|s|ing)?|ask(?:ed|s)[ ]for|want(?:ed|s)?|needs?|needed|requires?|required|desired
+    |(?P<wanted>(?:tr(?:ied|ying)|failed|fail|unable|not|could[ ]not|cannot|needs?)[ ]to[ ](?:\w+ly[ ])?(?:allocate
+    |reserve|malloc|map|write[ ]total)
+      |allocation|allocating|request(?:ed|s|ing)?|ask(?:ed|s)[ ]for|want(?:ed|s)?|needs?|needed|requires?|required
+      |desired
       |rtMalloc|malloc|mmap|write[ ]total)
     |(?P<free>free|available|avail|remaining|left)
     |(?P<used>used|usage|in[ ]use|using|consumed|consuming|allocated|anon-rss|rss|resident)
@@ -29,7 +31,8 @@ _BEFORE = later(
     )(?![A-Za-z])"""
 )
 _AFTER = later(
-    r"""(?ix)[)\]]?\s?(?:(?:is|are|was|were|still|only|already|of|memory|physical|virtual|host|device|GPU|total|cache|space|to[ ]be|KV)[ ]){0,4}(?:
+    r"""(?ix)[)\]]?\s?(?:(?:is|are|was|were|still|only|already|of|memory|physical|virtual|host|device
+      |GPU|total|cache|space|to[ ]be|KV)[ ]){0,4}(?:
     (?P<free>free|available|remain(?:s|ing)|left)
     |(?P<used>(?:memory[ ])?(?:in[ ]use|used|allocated|resident|occupied))
     |(?P<wanted>requested|needed|required|wanted|desired)

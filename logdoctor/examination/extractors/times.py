@@ -11,7 +11,8 @@ from logdoctor.pack.regexes import later
 _TIME = later(
     rf"""(?x)
     (?<![\w.,:/-])({AMOUNT})[ -]?({TIME_UNIT})(?![/=_]|\ ?per\ )
-    |\b(?:(?i:timeout|timed\ out\ after|limit|elapsed|wait(?:ed)?|duration)) [ ]?[(_\[] (ms|milliseconds|s|sec|seconds|us|min|minutes) \b[)\]]?
+    |\b(?:(?i:timeout|timed\ out\ after|limit|elapsed|wait(?:ed)?|duration)) [ ]?[(_\[] (ms|milliseconds|s|sec
+    |seconds|us|min|minutes) \b[)\]]?
       \ ?[=:]\ ? ({AMOUNT})(?![\w.])
     |\b(milliseconds|seconds|minutes|hours|days)=({AMOUNT})(?![\w.])
     """
@@ -19,10 +20,13 @@ _TIME = later(
 _BEFORE = later(
     r"""(?ix)\b(?:
     (?P<none>every|next|in|per|retry|retrying|sleep|sleeping|interval|at)
-    |(?P<waited>timed[ ]out(?:[ ]\w+)?|waiting|waited|wait|after|not[ ]respond(?:ed|ing)?|unresponsive|no[ ]heartbeat|stuck|hung|blocked|silent
+    |(?P<waited>timed[ ]out(?:[ ]\w+)?|waiting|waited|wait|after|not[ ]respond(?:ed|ing)?|unresponsive
+    |no[ ]heartbeat|stuck|hung|blocked|silent
       |(?:last|no)[ ](?:\w+[ ]){1,3}(?:for|since)|more[ ]than|missed)
-    |(?P<elapsed>ran[ ]for|took|taken|elapsed|elapsed[ ]time|total[ ]time|wall[ ]time|lasted|runtime|run[ ]time|duration|finished[ ]in|completed[ ]in)
-    |(?P<limit>timeout|time-out|time[ ]out|timeouts|time[ ]?limit|limit|deadline|within|maximum|max|allowed|at[ ]most|threshold|exceed(?:s|ed|ing)?|grace[ ]period|timedelta)
+    |(?P<elapsed>ran[ ]for|took|taken|elapsed|elapsed[ ]time|total[ ]time|wall[ ]time|lasted|runtime|run[ ]time
+    |duration|finished[ ]in|completed[ ]in)
+    |(?P<limit>timeout|time-out|time[ ]out|timeouts|time[ ]?limit|limit|deadline|within|allowed
+    |at[ ]most|threshold|exceed(?:s|ed|ing)?|grace[ ]period|timedelta)
     )(?![A-Za-z])"""
 )
 _AFTER = later(
@@ -60,7 +64,8 @@ SAMPLES = {
 
 @extracts(
     "time",
-    "ms msec msecs millisecond milliseconds millis us usec microseconds s sec secs second seconds min mins minute minutes h hr hrs hour"
+    "ms msec msecs millisecond milliseconds millis us usec microseconds s sec secs second seconds min mins minute "
+    "minutes h hr hrs hour"
     " hours days",
 )
 def extract(text: str) -> Iterator[Found]:

@@ -7,46 +7,158 @@ from collections.abc import Iterator
 from logdoctor.examination.extractors import Found, extracts
 from logdoctor.pack.regexes import later
 
-_V = r"v?\d{1,9}(?:\.\d{1,9}){0,4}(?:\.[x*])?(?:[-+.]?(?:rc|beta|alpha|post|dev|cuda|cu|rocm|git|b|a)[\w.+-]{0,20}|\+[\w.]{1,20})?(?![\w/:])"
+_V = (
+    r"v?\d{1,9}(?:\.\d{1,9}){0,4}(?:\.[x*])?"
+    r"(?:[-+.]?(?:rc|beta|alpha|post|dev|cuda|cu|rocm|git|b|a)[\w.+-]{0,20}|\+[\w.]{1,20})?(?![\w/:])"
+)
 _DOTTED = rf"(?=v?\d+\.[\dx*]){_V}"
 _OPERATOR = r"(?:[<>=!~]=|[<>=])"
 _NAME = r"[A-Za-z][\w.+-]{0,40}[\w+]"
-_NO_NAME = r"(?:version|versions|against|with|using|by|for|of|is|was|the|a|an|but|and|or|has|have|needs|least|found|class|model|checkpoint|step|epoch|weights|config|data|dataset|about|only|in|after|batch|rank|loss)\b"
+_NO_NAME = (
+    r"(?:version|versions|against|with|using|by|for|of|is|was|the|a|an|but|and|or|has|have|needs"
+    r"|least|found|class|model|checkpoint|step|epoch|weights|config|data|dataset|about|only|in|after|batch|rank|loss)\b"
+)
 _PATTERNS = tuple(
-    later(rf"(?ix){pattern}")
-    for pattern in (
-        rf"(?<![\w.-])(?P<name_found>{_NAME})==(?P<found>{_DOTTED}|\d[\w.]{{0,20}})(?![\w.]*,?[ ]but\b)",
-        rf"(?:^|[ ])(?P<name_package>{_NAME})[ ](?P<package>{_DOTTED})[ ](?:requires|needs|depends[ ]on)\b",
-        rf"\b(?:requires?|needs?|depends[ ]on|required:?|minimum:?|at[ ]least)[ ](?:(?!{_NO_NAME})(?P<name_required>{_NAME})[ ]?)?(?:version[ ])?"
-        rf"(?P<required>(?:{_OPERATOR}[ ]?){_V}|{_DOTTED}|(?<=version[ ]){_V})",
-        rf"\b(?:you[ ]have|but|installed:?)[ ](?:found[ ])?(?!{_NO_NAME})(?P<name_found>{_NAME})[ ](?:version[ ])?(?P<found>{_DOTTED})[ ]?(?:which|is[ ]installed|\(installed\))",
-        r"\b(?:compiled|built|linked|compile|build|compiling)[ ](?:\w{1,20}[ ])?(?:against|with|for|using|on)[ ](?:the[ ]|a[ ]module[ ]of[ ])?"
-        rf"(?P<name_compiled>{_NAME})(?:[ ]version|[ ]release)?[ =](?P<compiled>{_DOTTED})",
-        rf"\b(?:compiled|built|linked)[ ](?:\w{{1,20}}[ ])?(?:against|with|for|using)[ ](?:version[ ])(?P<compiled>{_V})",
-        rf"\bcompile[ ](?P<name_compiled>{_NAME})[ ]\((?P<compiled>{_DOTTED})\)",
-        rf"\b(?:loaded|running|runs?|run[ ](?:in|with|on)|using|linked[ ]at[ ]run[ ]?time)[ ](?!{_NO_NAME})(?P<name_loaded>{_NAME})[ ](?:version[ ])?(?P<loaded>{_DOTTED})",
-        rf"(?P<name_loaded>\b{_NAME})[ ](?:version[ ])?(?P<loaded>{_DOTTED})[ ](?:is|was|are|gets)[ ](?:loaded|used|running)\b",
-        rf"\b(?P<name_driver>(?:{_NAME}[ ])?driver)[ ]version:?[ ](?:is[ ])?(?P<driver>{_DOTTED})",
-        rf"\bdriver\b[^\n]{{0,80}}?\(found[ ]version[ ](?P<driver>\d{{3,6}}|{_DOTTED})\)",
-        rf"[ ]/[ ](?P<name_loaded>runtime)(?:[ ]version)?[ ](?P<loaded>{_DOTTED})",
-        rf"\bdetected[ ](?P<name_found>{_NAME})[ ]version[ ]\((?P<found>{_DOTTED})\)",
-        r"\bversion[ ]`(?P<required>\w[\w.]{1,40})'[ ]not[ ]found(?:[ ]\(required[ ]by[ ](?P<name_required>[^\s()]{1,200})\))?",
-        rf"(?:(?P<name_found>\b(?!{_NO_NAME}){_NAME})[ ])?(?:has|is|have|of|found|got|was|with|file)[ ](?:format[ ]|protocol[ ]|class[ ])?version[ ](?P<found>{_V})",
-        rf"\bversion\b[^\n]{{1,80}}?\b(?P<name_required>(?:this[ ])?\w{{1,30}})[ ](?:needs|expects|requires|wants)[ ](?:version[ ])?(?P<required>{_V})",
-        rf"\b(?:expected|expects|required|requires|needs|wanted)[ ](?:\w{{1,20}}[ ])?version[ ](?:[ ]?is[ ])?(?P<required>{_V})",
-        r"\b(?P<name_found>rank[ ]\d{1,6})[ ]version[ ](?P<found>\d[\d.]{1,12})",
-        rf"^(?P<name_found>{_NAME})[ ]version:?[ ](?P<found>{_DOTTED})",
-        rf"\bversions?[ ](?:up[ ]to|below|before|until)[ ](?P<supported>{_V})",
-        rf"(?P<name_required>\b(?!{_NO_NAME}){_NAME})[ ](?P<required>{_DOTTED})[ ](?:(?:is|was)[ ])?(?:requested|required|needed|expected)\b",
-        rf"\b(?:allows|supports|accepts|provides|offers)[ ](?:only[ ])?(?:version[ ])?(?P<supported>{_DOTTED})",
-        rf"\b(?:(?P<name_found>CUDA)[ ]Version):[ ](?P<found>{_DOTTED})",
-        rf"(?P<name_found>\b(?!{_NO_NAME}){_NAME})[ ](?P<found>{_DOTTED})[ ](?:is|was)[ ](?:found|installed)\b",
+    (tuple(hints.split("|")), later(rf"(?ix){pattern}"))
+    for hints, pattern in (
+        (
+            "requires|needs|depends",
+            rf"(?:^|[ ])(?P<name_package>{_NAME})[ ](?P<package>{_DOTTED})[ ](?:requires|needs|depends[ ]on)\b",
+        ),
+        (
+            "require|need|depends|minimum|at least",
+            (
+                rf"\b(?:requires?|needs?|depends[ ]on|required:?|minimum:?|at[ ]least)[ ]"
+                rf"(?:(?!{_NO_NAME})(?P<name_required>{_NAME})[ ]?)?(?:version[ ])?"
+                rf"(?P<required>(?:{_OPERATOR}[ ]?){_V}|{_DOTTED}|(?<=version[ ]){_V})"
+            ),
+        ),
+        (
+            "have|but|installed",
+            (
+                rf"\b(?:you[ ]have|but|installed:?)[ ](?:found[ ])?(?!{_NO_NAME})(?P<name_found>{_NAME})[ ]"
+                rf"(?:version[ ])?(?P<found>{_DOTTED})[ ]?(?:which|is[ ]installed|\(installed\))"
+            ),
+        ),
+        (
+            "compile|built|linked|build",
+            (
+                r"\b(?:compiled|built|linked|compile|build|compiling)[ ](?:\w{1,20}[ ])?(?:against|with|for|using"
+                r"|on)[ ](?:the[ ]|a[ ]module[ ]of[ ])?"
+                rf"(?P<name_compiled>{_NAME})(?:[ ]version|[ ]release)?[ =](?P<compiled>{_DOTTED})"
+            ),
+        ),
+        (
+            "compiled|built|linked",
+            (
+                rf"\b(?:compiled|built|linked)[ ](?:\w{{1,20}}[ ])?(?:against|with|for|using)[ ](?:version[ ]"
+                rf")(?P<compiled>{_V})"
+            ),
+        ),
+        (
+            "compile ",
+            rf"\bcompile[ ](?P<name_compiled>{_NAME})[ ]\((?P<compiled>{_DOTTED})\)",
+        ),
+        (
+            "loaded|run|using|linked",
+            (
+                rf"\b(?:loaded|running|runs?|run[ ](?:in|with|on)|using|linked[ ]at[ ]run[ ]?time)[ ]"
+                rf"(?!{_NO_NAME})(?P<name_loaded>{_NAME})[ ](?:version[ ])?(?P<loaded>{_DOTTED})"
+            ),
+        ),
+        (
+            "loaded|used|running",
+            (
+                rf"(?P<name_loaded>\b{_NAME})[ ](?:version[ ])?(?P<loaded>{_DOTTED})[ ](?:is|was|are|gets)[ ]"
+                rf"(?:loaded|used|running)\b"
+            ),
+        ),
+        (
+            "driver version",
+            rf"\b(?P<name_driver>(?:{_NAME}[ ])?driver)[ ]version:?[ ](?:is[ ])?(?P<driver>{_DOTTED})",
+        ),
+        (
+            "driver",
+            rf"\bdriver\b[^\n]{{0,80}}?\(found[ ]version[ ](?P<driver>\d{{3,6}}|{_DOTTED})\)",
+        ),
+        (
+            "/ runtime",
+            rf"[ ]/[ ](?P<name_loaded>runtime)(?:[ ]version)?[ ](?P<loaded>{_DOTTED})",
+        ),
+        (
+            "detected",
+            rf"\bdetected[ ](?P<name_found>{_NAME})[ ]version[ ]\((?P<found>{_DOTTED})\)",
+        ),
+        (
+            "version `",
+            (
+                r"\bversion[ ]`(?P<required>\w[\w.]{1,40})'[ ]not[ ]found(?:[ ]\(required[ ]by[ ]"
+                r"(?P<name_required>[^\s()]{1,200})\))?"
+            ),
+        ),
+        (
+            "version",
+            (
+                rf"(?:(?P<name_found>\b(?!{_NO_NAME}){_NAME})[ ])?(?:has|is|have|of|found|got|was|with|file)[ ]"
+                rf"(?:format[ ]|protocol[ ]|class[ ])?version[ ](?P<found>{_V})"
+            ),
+        ),
+        (
+            "version",
+            (
+                rf"\bversion\b[^\n]{{1,80}}?\b(?P<name_required>(?:this[ ])?\w{{1,30}})[ ](?:needs|expects"
+                rf"|requires|wants)[ ](?:version[ ])?(?P<required>{_V})"
+            ),
+        ),
+        (
+            "version",
+            (
+                rf"\b(?:expected|expects|required|requires|needs|wanted)[ ](?:\w{{1,20}}[ ])?version[ ](?:[ ]"
+                rf"?is[ ])?(?P<required>{_V})"
+            ),
+        ),
+        (
+            "rank ",
+            r"\b(?P<name_found>rank[ ]\d{1,6})[ ]version[ ](?P<found>\d[\d.]{1,12})",
+        ),
+        (
+            "version",
+            rf"^(?P<name_found>{_NAME})[ ]version:?[ ](?P<found>{_DOTTED})",
+        ),
+        (
+            "version",
+            rf"\bversions?[ ](?:up[ ]to|below|before|until)[ ](?P<supported>{_V})",
+        ),
+        (
+            "requested|required|needed|expected",
+            (
+                rf"(?P<name_required>\b(?!{_NO_NAME}){_NAME})[ ](?P<required>{_DOTTED})[ ](?:(?:is|was)[ ]"
+                rf")?(?:requested|required|needed|expected)\b"
+            ),
+        ),
+        (
+            "allows|supports|accepts|provides|offers",
+            (
+                rf"\b(?:allows|supports|accepts|provides|offers)[ ](?:only[ ])?(?:version[ ]"
+                rf")?(?P<supported>{_DOTTED})"
+            ),
+        ),
+        (
+            "cuda version",
+            rf"\b(?:(?P<name_found>CUDA)[ ]Version):[ ](?P<found>{_DOTTED})",
+        ),
+        (
+            "found|installed",
+            (
+                rf"(?P<name_found>\b(?!{_NO_NAME}){_NAME})[ ](?P<found>{_DOTTED})[ ](?:is|was)[ ](?:found"
+                rf"|installed)\b"
+            ),
+        ),
     )
 )
 _ADDRESS = later(r"\d{1,3}(?:\.\d{1,3}){3}")
-_DIGIT_BEHIND = later(
-    r"(?i)version|==|(?:driver|requires?|runtime|compiled?|built|linked|loaded|requested|needs)\b[^\n]*\d|\d (?:requ|is|was|need)"
-)
+_PINNED = later(rf"(?i)(?<![\w.-])({_NAME})==({_DOTTED}|\d[\w.]{{0,20}})(?![\w.]*,?[ ]but\b)")
+_DIGIT = later(r"(?<![\w.])v?\d+\.[\dx*]|[vV]ersions?:? [v`]?\w|[<>=] ?\d")
 SAMPLES = {
     "manifest.json has version 3, this reader needs 4; run migrate": (
         "version.found=3 (manifest.json)",
@@ -87,7 +199,8 @@ SAMPLES = {
     "/lib64/libc.so.6: version `GLIBC_2.34' not found (required by /opt/x/bin/orted)": (
         "version.required=GLIBC_2.34 (/opt/x/bin/orted)",
     ),
-    "Main has been compiled by a more recent version (class file version 61.0), this version of the Java Runtime only recognizes"
+    "Main has been compiled by a more recent version (class file version 61.0), this version of the Java Runtime "
+    "only recognizes"
     " class file versions up to 52.0": ("version.found=61.0", "version.supported=52.0"),
     "FIPS mode mismatch: provider 3.0 requested, host policy allows 1.1 only": (
         "version.required=3.0 (provider)",
@@ -103,14 +216,17 @@ SAMPLES = {
 
 @extracts(
     "version",
-    "version versions compiled compile compiling built build linked requires require required requested needs driver runtime loaded"
-    " pip installed incompatible torch cuda numpy jax nvidia nccl transformers",
+    "version versions compiled compile compiling built linked requires required requested runtime loaded pip "
+    "installed"
+    " incompatible",
 )
 def extract(text: str) -> Iterator[Found]:
     """Yield versions that a word or sign beside them explains, each with the first pattern that fits."""
     taken: set[int] = set()
     found: list[tuple[int, Found]] = []
-    for pattern in _PATTERNS if _DIGIT_BEHIND.search(text) else ():
+    low = text.lower()
+    asked = [pattern for hints, pattern in _PATTERNS if any(hint in low for hint in hints)]
+    for pattern in asked if _DIGIT.search(text) else ():
         for match in pattern.finditer(text):
             groups = match.groupdict()
             role = next(role for role, value in groups.items() if value and not role.startswith("name_"))
@@ -124,3 +240,11 @@ def extract(text: str) -> Iterator[Found]:
                 )
             )
     yield from (fact for _, fact in sorted(found, key=lambda item: item[0]))
+
+
+@extracts("version")
+def extract_pinned(text: str) -> Iterator[Found]:
+    """Yield the versions of ``name==1.2``, the form of pip."""
+    if "==" in text:
+        for match in _PINNED.finditer(text):
+            yield Found("found", match[2], of=match[1], said=match[0])

@@ -8,7 +8,7 @@ lines around one proof and their facts, keeps nothing, and yields answers. An an
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 from msgspec import Struct
@@ -26,12 +26,21 @@ Read = Callable[[str], tuple[str, Source]]
 class Scene:
     """A proof and the lines around it, read as far as somebody asks for them."""
 
-    def __init__(self, rule: Rule | None, record: Record, proof: Line, lines: Sequence[Line], read: Read) -> None:
+    def __init__(
+        self,
+        rule: Rule | None,
+        record: Record,
+        proof: Line,
+        lines: Sequence[Line],
+        read: Read,
+        told: Container[tuple[str, int]] = (),
+    ) -> None:
         """Prepare to read ``lines``, those around the record in the order of the log, its own among them.
 
         ``rule`` holds by ``record``, or is None for a failure without a rule. ``proof`` is the line that is quoted.
-        ``read`` strips the prefixes off a line.
+        ``read`` strips the prefixes off a line. ``told`` are file and number of lines that a rule explains.
         """
+        self._told = told
         self.rule, self.record, self.proof, self._read = rule, record, proof, read
         self._own = {line.number: line for line in (*record.lines, record.line, proof)}
         first, last = min(self._own), max(self._own)
@@ -70,6 +79,10 @@ class Scene:
         """Yield the lines above and below the block in the order of the log, those of other processes among them."""
         yield from (self._say(line, "above") for line in reversed(self._above))
         yield from (self._say(line, "below") for line in self._below)
+
+    def is_told(self, said: Said) -> bool:
+        """Return whether a rule explains the line: a finding of its own, or a harmless one."""
+        return (said.line.file, said.line.number) in self._told
 
     def _of_process(self, lines: Iterable[Line], place: Place) -> Iterator[Said]:
         return (said for line in lines if (said := self._say(line, place)).kin != "other")

@@ -5,44 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from logdoctor.codes.error_wording import reports_error
 from logdoctor.examination.questions import Answer, Scene, asks
-from logdoctor.model import Fact, FactType
+from logdoctor.model import Fact, Said
+from logdoctor.pack.error_wording import reports_error
 from logdoctor.pack.regexes import later
 
 TELL_ENDS = ("aborts", "end noticed", "process ends")
 """Failure classes of rules that tell an end and no reason."""
-TELLING: tuple[FactType, ...] = ("name", "path", "address", "version", "size", "count", "code")
-"""Sorts of facts with which a block tells a reason of its own."""
-NEAREST = 6
+NEAREST = 8
 """Plain lines above the block that are read."""
 _NO_WORDS = later(r"^\W*$")
 _NO_REASON = later(
     r'^\s*(?:File "|at \w|\^|raise\b|#\d)|\bFile "[^"]{1,300}", line \d|\bexit(?:ed)? (?:with )?(?:code|status)\b'
-    r"|\b(?:exited|terminated) on signal\b|\b(?:process|job) (?:was )?(?:aborted|killed|terminated)\b"
+    r"|\b(?:exited|terminated) on signal\b|\b(?:process|job) (?:was )?(?:aborted|killed|terminated)\b|:\s*$"
+    r"|^\s*[A-Z][\w ]{1,30}: {2,}\S|\bHYD\w{2,40} \("
 )
-"""Frames, and lines that tell an end themselves."""
+"""Frames, lines that tell an end themselves, those that only announce the next, and those of launchers."""
+_HEAD = later(r"^(?:[\w./()-]{1,60}(?:\[\d+\])?: )?(?:error|fatal|ERROR|FATAL): ")
+"""Name and level before the message of a program."""
 
 
 @asks
 def reason_above(scene: Scene) -> Iterator[Answer]:
-    """Yield the nearest line above the block in which the process says that something went wrong."""
-    if not _is_boilerplate(scene):
+    """Yield the nearest line above a block that tells no reason in which the process says that something went wrong.
+
+    Of lines that the program itself calls errors, one below the other, the first is the reason of the others.
+    """
+    rule = scene.rule
+    if rule is None or (rule.failure_class not in TELL_ENDS and rule.reason != "above"):
         return
-    plain = (said for said in scene.above() if not _NO_WORDS.match(said.text))
-    for said in islice(plain, NEAREST):
-        if said.source.level not in ("info", "warning") and reports_error(said.text):
-            if not _NO_REASON.search(said.text):
-                text = said.text.strip()
-                fact = Fact("reason", "above", text, said.line, said=text)
-                yield Answer("reason-above", said, {"reason": text.rstrip(".")}, facts=(fact,))
-            return
+    plain = [*islice((said for said in scene.above() if not _NO_WORDS.match(said.text)), NEAREST)]
+    at = next((i for i, said in enumerate(plain) if _reports(said)), None)
+    if at is None:
+        return
+    while at + 1 < len(plain) and all(_is_error(said) for said in plain[at : at + 2]):
+        at += 1
+    said, text = plain[at], plain[at].text.strip()
+    if _NO_REASON.search(text) or scene.is_told(said):
+        return
+    fact = Fact("reason", "above", text, said.line, said=text)
+    yield Answer("reason-above", said, {"reason": text.rstrip(".")}, facts=(fact,))
 
 
-def _is_boilerplate(scene: Scene) -> bool:
-    """Return whether the block tells that something ended or did not start, and no reason."""
-    if scene.rule is None:
-        return False
-    if scene.rule.failure_class in TELL_ENDS:
-        return True
-    return scene.rule.failure_class == "not set up" and len(scene.record.lines) > 1 and not scene.own(*TELLING)
+def _is_error(said: Said) -> bool:
+    return said.source.level in ("error", "fatal") and _reports(said)
+
+
+def _reports(said: Said) -> bool:
+    return said.source.level not in ("info", "warning") and reports_error(_HEAD.sub("", said.text))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from logdoctor.frames import NATIVE, NO_FUNCTION, RUNTIME_LIBRARY, STACK_WORDS
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.logs.signals import signal_number
 from logdoctor.model import Value
@@ -17,29 +18,8 @@ from logdoctor.pack.regexes import later
 
 _MAX_FRAMES = 40
 _MAX_BETWEEN = 12
-FRAME = later(
-    r"^\s*(?:"
-    r"#\d+ +(?:0x[0-9a-f]+ in )?(?P<function>[^\s(][^(\n]{0,300}?) ?\((?:.{0,400}?\) from (?P<library>\S+))?"
-    r"|#\d+ +0x[0-9a-f]+ (?:in (?P<function>\S{1,300}) |\()(?P<library>/[^\s:+)]{1,300})?"
-    r"|(?:PC: )?@ +0x[0-9a-f]+ +(?:[\w.]+ +)?(?P<function>\S.{0,300})"
-    r"|\d+ +(?:0x[0-9a-f]+ )?(?P<library>/[^\s(]{1,300})\((?P<function>[^)+]{0,300})"
-    r"|\d+ +0x[0-9a-f]+ (?P<function>[\w:~][^\n]{0,300}?)\(\)"
-    r"|\[?(?P<library>\S{1,300})\((?P<function>[^()]{0,300})\+0x[0-9a-f]+\)? ?\[0x[0-9a-f]+\]"
-    r"|frame #\d+: (?P<function>.{1,600}?) \+ 0x[0-9a-f]+ \(0x[0-9a-f]+ in (?P<library>[^)]+)\)"
-    r"|frame #\d+: <unknown function>.{0,20}(?:in (?P<library>[^)]+)\))?"
-    r")",
-)
 _NEXT_FRAME = later(r"\s{6,}(?=\d{1,2} +0x[0-9a-f]{8,16} )")
 """The gap between two frames on the same line. A copy out of a terminal window can lose the line break."""
-NO_FUNCTION = ("(unknown)", "??", "<unknown")
-RUNTIME_LIBRARY = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|ucs)[.-]|ld-linux")
-STACK_WORDS = later(
-    r"^\s*(?:PC: @|0x[0-9a-f]+ in |\[?(?:Switching to|New Thread|Thread debugging)|\(gdb\)|Thread \d+ \(|warning: |"
-    "Backtrace|"
-    r"C\+\+ Traceback|Error termination|\*\*\* SIG|\[(?:SignalInfo|TimeInfo)|={4,}|File \"<unknown>\"|"
-    r"[\w./~-]+:\d+\s*$|"
-    r"\d+\s+in |\d+\t|$)"
-)
 _GLOBAL_RANK = later(r"\[PG [^\]]{0,80}\(default_pg\) Rank (?P<rank>\d{1,7})\]")
 """PyTorch 2.3 and newer also write the rank into the exception. Only in the default group is it the global rank."""
 _GROUP_RANK = later(r"\[Rank (?P<rank>\d{1,7})\] ")
@@ -87,7 +67,7 @@ def read_stack(head: Message, fields: Mapping[str, Value], below: Iterator[Messa
     libraries: list[str] = []
     between = 0
     for line in below:
-        matches = [frame for text in _NEXT_FRAME.split(line.text) if (frame := FRAME.match(text))]
+        matches = [frame for text in _NEXT_FRAME.split(line.text) if (frame := NATIVE.match(text))]
         if not matches:
             between += 1
             if between > _MAX_BETWEEN or STACK_WORDS.match(line.text) is None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
-from logdoctor.logs.multiline.crash_stacks import FRAME, NO_FUNCTION, RUNTIME_LIBRARY, STACK_WORDS
+from logdoctor.frames import NATIVE, NO_FUNCTION, RUNTIME_LIBRARY, STACK_WORDS
 from logdoctor.logs.multiline.stack_headlines import headline_fields, is_headline
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
@@ -87,7 +87,7 @@ def _rank_of(thread: Thread) -> int | None:
 
 
 def _is_head(head: Message) -> bool:
-    return bool(THREAD.match(head.text) or FRAME.match(head.text))
+    return bool(THREAD.match(head.text) or NATIVE.match(head.text))
 
 
 def _from_stack(lines: list[Message]) -> list[Message]:
@@ -105,7 +105,7 @@ def _read_threads(lines: list[Message]) -> tuple[list[Thread], list[int], list[s
     libraries: list[str] = []
     between = 0
     for line in lines:
-        head, frame = THREAD.match(line.text), FRAME.match(line.text)
+        head, frame = THREAD.match(line.text), NATIVE.match(line.text)
         if _is_next_dump(line.text) or (head and _is_next_process(threads, number(head["number"]) or 0)):
             break
         if threads and (detached := _DETACHED.match(line.text)):

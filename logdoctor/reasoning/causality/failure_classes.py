@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, cached_property
+
+from msgspec import Struct
 
 from logdoctor.model import Arrow, FailureClass, Finding, Mechanism
 
@@ -14,15 +17,21 @@ Reach = dict[str, Arrow]
 """Classes to which one leads, each with the first arrow of the way."""
 
 
-class FailureClasses:
+class FailureClasses(Struct, frozen=True, dict=True):
     """The tables of mechanism, in the form in which the laws ask them."""
 
-    def __init__(self, mechanism: Mechanism) -> None:
-        self._classes, self._wider = mechanism.classes, mechanism.wider
-        self._arrows: dict[str, list[Arrow]] = {}
-        for arrow in mechanism.arrows:
-            self._arrows.setdefault(arrow.source, []).append(arrow)
-        self._reach = cache(self._follow)  # a job asks for few classes
+    mechanism: Mechanism
+
+    @cached_property
+    def _arrows(self) -> dict[str, list[Arrow]]:
+        arrows: dict[str, list[Arrow]] = {}
+        for arrow in self.mechanism.arrows:
+            arrows.setdefault(arrow.source, []).append(arrow)
+        return arrows
+
+    @cached_property
+    def _reach(self) -> Callable[..., Reach]:
+        return cache(self._follow)  # a job asks for few classes
 
     def of(self, finding: Finding) -> FailureClass:
         """Return the class of a finding. A catch-all whose last words are about others only gave up."""
@@ -32,12 +41,12 @@ class FailureClasses:
             "program fails": catch_all and about_peers,
             "process crashes": catch_all or about_peers,
         }
-        return self._classes.get("gives up" if gave_up.get(name) else name, UNKNOWN)
+        return self.mechanism.classes.get("gives up" if gave_up.get(name) else name, UNKNOWN)
 
     def is_narrower(self, a: Finding, b: Finding) -> bool:
         """Return whether the signature of ``a`` tells that of ``b`` more exactly."""
         name = a.rule.signature
-        while name := self._wider.get(name, ""):
+        while name := self.mechanism.wider.get(name, ""):
             if name == b.rule.signature:
                 return True
         return False
@@ -61,16 +70,16 @@ class FailureClasses:
 
     def _seen_elsewhere(self, name: str) -> list[Arrow]:
         own, end = (self._from(source, "group", "peers", "launcher") for source in (name, END_OF_LIFE))
-        return own if self._classes[name].ends == "no" else [*own, *end]
+        return own if self.mechanism.classes[name].ends == "no" else [*own, *end]
 
     def _follow(self, name: str, *, elsewhere: bool = False) -> Reach:
         """Return what a class leads to inside a process, and in others too if ``elsewhere``."""
         reached: Reach = {}
-        if name not in self._classes:
+        if name not in self.mechanism.classes:
             return reached
         todo = [(arrow, arrow) for arrow in (self._seen_elsewhere(name) if elsewhere else self._from(name, "process"))]
         for first, last in todo:
-            if last.target in self._classes and last.target not in reached:
+            if last.target in self.mechanism.classes and last.target not in reached:
                 reached[last.target] = first
                 more = self._seen_elsewhere(last.target) if elsewhere else []
                 todo += [(first, arrow) for arrow in (*self._from(last.target, "process"), *more)]

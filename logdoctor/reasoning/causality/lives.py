@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from logdoctor.model import Arrow, Finding, Record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import moment
-from logdoctor.reasoning.lifecycle.lives import signal_of
+from logdoctor.reasoning.lifecycle.ends import signal_of
 
 LONG_AGO = 6 * 3600.0
 """Seconds.  A machine's log holds failures of earlier jobs too."""

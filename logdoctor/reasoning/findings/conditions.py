@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from logdoctor.model import Record, Rule
 from logdoctor.model.numbers import number
 from logdoctor.reasoning.findings.symptoms import Match, Matches
@@ -26,11 +28,11 @@ MatchLists = Mapping[str, Sequence[Match]]
 """Matches of each symptom, by the symptom's name."""
 
 
-class Conditions:
+class Conditions(Struct, frozen=True):
     """Evaluation of conditions for one job. ``hung`` means that the user reports a hang."""
 
-    def __init__(self, state: JobState, *, hung: bool) -> None:
-        self.state, self.hung = state, hung
+    state: JobState
+    hung: bool
 
     def match(
         self, rule: Rule, matches: Mapping[str, Matches], all_matches: Mapping[str, Matches]

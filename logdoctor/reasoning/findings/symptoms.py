@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import regex
 from msgspec import Struct, field
@@ -13,6 +13,7 @@ from logdoctor.model import NO_SPAN, Level, Record, Rule, Source, Span, Symptom,
 from logdoctor.model.kinds import fits, is_glob
 from logdoctor.model.numbers import ZERO_DIGITS, number_or_text
 from logdoctor.pack.regexes import later, names_digits
+from logdoctor.reasoning.processes import Process, process_of
 
 MAX_FIRST = 64
 MAX_LAST = 16
@@ -21,7 +22,7 @@ _Sort = tuple[str, str, Level | None]
 """Kind, format and level of a record.  A symptom may test them without the text."""
 _FLAGS = regex.MULTILINE.value
 _CACHE_SIZE = 4096
-"""Number of combinations of a sort and scan patterns whose possible symptoms are cached."""
+"""Number of combinations of a sort and scan patterns whose possible symptoms are cached, also with a shape."""
 _OF_SOURCE = {"source" if name == "logger" else name: name for name in Source.__struct_fields__}
 """Fields of the source that a rule may test, by their name in rules, which call the logger ``source``."""
 MAX_KNOWN = 256
@@ -44,32 +45,28 @@ class Match(Struct, frozen=True):
 class Matches(Struct):
     """Matches of one symptom, and their count.
 
-    Stored are the first, the last, and the first of each rank and process. Only a bounded number is stored. ``count``
+    Stored are the first, the last, and the first of each process. Only a bounded number is stored. ``count``
     is the number of all matches.
     """
 
     count: int = 0
     first: list[Match] = field(default_factory=list)
     last: deque[Match] = field(default_factory=lambda: deque(maxlen=MAX_LAST))
-    by_rank: dict[int, Match] = field(default_factory=dict)
-    by_process: dict[tuple[str | None, int | None], Match] = field(default_factory=dict)
+    by_process: dict[Process, Match] = field(default_factory=dict)
 
-    def add(self, match: Match) -> None:
-        record = match.record
+    def add(self, match: Match, process: Process) -> None:
+        """Add a match. ``process`` is that of its record."""
         self.count += 1
         (self.first if len(self.first) < MAX_FIRST else self.last).append(match)
-        rank, process = record.rank, (record.host, record.pid)
-        if rank is not None and len(self.by_rank) < MAX_SOURCES:
-            self.by_rank.setdefault(rank, match)
         if len(self.by_process) < MAX_SOURCES:
             self.by_process.setdefault(process, match)
 
     def copy(self) -> Matches:
-        return Matches(self.count, [*self.first], self.last.copy(), {**self.by_rank}, {**self.by_process})
+        return Matches(self.count, [*self.first], self.last.copy(), {**self.by_process})
 
     def all(self) -> list[Match]:
         """Return each stored match once, in reading order."""
-        stored = (*self.first, *self.by_process.values(), *self.by_rank.values(), *self.last)
+        stored = (*self.first, *self.by_process.values(), *self.last)
         by_order = {m.record.order: m for m in stored}
         return [by_order[order] for order in sorted(by_order)]
 
@@ -78,7 +75,7 @@ class Matches(Struct):
         left = Matches()
         for match in self.all():
             if wanted(match.record):
-                left.add(match)
+                left.add(match, process_of(match.record))
         return left
 
     def without(self, orders: Collection[int]) -> Matches:
@@ -146,27 +143,41 @@ class _Hit(Struct, frozen=True):
     groups: tuple[tuple[str, Span], ...]
 
 
-class _SymptomTest:
+_UNKNOWN = _Hit(NO_SPAN, ())
+
+
+class _SymptomTest(Struct, frozen=True):
     """A symptom that is prepared for tests on many records."""
 
-    def __init__(self, symptom: Symptom) -> None:
-        self._text = None if symptom.text is None else later(symptom.text, _FLAGS)
-        self._is_blind = symptom.text is not None and not names_digits(symptom.text)
-        self.hits: dict[int, _Hit | None] = {}
-        """Hits by the number of the text's shape, of an expression that does not ask for the value of a digit."""
-        self._conditions = [_FieldCondition.of(*condition) for condition in symptom.fields]
-        own = [c.name for c in self._conditions if self._text is None and c.name not in _OF_SOURCE]
-        self.required_field = own[0] if own else None
-        """A field that each matching record has.  Few records have it, and the test costs almost nothing."""
+    text: regex.Pattern[str] | None
+    is_blind: bool
+    """The expression does not ask for the value of a digit."""
+    conditions: Sequence[_FieldCondition]
+    required_field: str | None
+    """A field that each matching record has.  Few records have it, and the test costs almost nothing."""
+    hits: dict[int, _Hit | None] = field(default_factory=dict)
+    """Hits of a blind expression by the number of the text's shape."""
+
+    @classmethod
+    def of(cls, symptom: Symptom) -> _SymptomTest:
+        text = None if symptom.text is None else later(symptom.text, _FLAGS)
+        conditions = [_FieldCondition.of(*condition) for condition in symptom.fields]
+        own = [c.name for c in conditions if text is None and c.name not in _OF_SOURCE]
+        is_blind = symptom.text is not None and not names_digits(symptom.text)
+        return cls(text, is_blind, conditions, own[0] if own else None)
+
+    def is_ruled_out(self, shape: int | None) -> bool:
+        """Return whether no text of this shape shows the symptom, as far as it is known."""
+        return self.hits.get(shape, _UNKNOWN) is None  # type: ignore[arg-type]  # no shape is no key
 
     def search(self, text: str, shape: int | None) -> _Hit | None:
         """Search a text. Texts of one shape differ in digits only, so one search serves for all of them."""
-        if self._text is None:
+        if self.text is None:
             return None
-        if shape is None or not self._is_blind:
-            return self._search(self._text, text)
+        if shape is None or not self.is_blind:
+            return self._search(self.text, text)
         if shape not in self.hits:
-            self.hits[shape] = self._search(self._text, text)
+            self.hits[shape] = self._search(self.text, text)
         return self.hits[shape]
 
     def _search(self, expression: regex.Pattern[str], text: str) -> _Hit | None:
@@ -179,13 +190,13 @@ class _SymptomTest:
     def __call__(self, record: Record, shape: int | None) -> tuple[dict[str, Value], Span] | None:
         """Return the captured groups and the matched part of the text. Return None if the record does not match."""
         fields, missing = record.fields, list[_FieldCondition]()
-        for condition in self._conditions:  # fields first, because they need no search
+        for condition in self.conditions:  # fields first, because they need no search
             if condition.name not in fields:
                 missing.append(condition)
             elif not condition.matches(record.kind, fields[condition.name]):
                 return None
         captured, span = dict[str, Value](), NO_SPAN
-        if self._text is not None:
+        if self.text is not None:
             hit, text = self.search(record.text, shape), record.text
             if hit is None:
                 return None
@@ -198,6 +209,12 @@ class _SymptomTest:
             if not condition.matches(record.kind, value):
                 return None
         return captured, span
+
+
+_Key = tuple[_Sort, tuple[int, ...]]
+"""Sort of a record, and the symptoms that the scan found in it."""
+_Tests = tuple[tuple[int, _SymptomTest], ...]
+"""Numbers and tests of symptoms."""
 
 
 class SymptomIndex:
@@ -218,7 +235,9 @@ class SymptomIndex:
             if n not in scanned:
                 (self._globs if is_glob(kind) else self._by_kind.setdefault(kind, [])).append(n)
         self._tests: dict[int, _SymptomTest] = {}
-        self._possible: dict[tuple[_Sort, tuple[int, ...]], tuple[tuple[int, _SymptomTest], ...]] = {}
+        self._possible: dict[_Key, _Tests] = {}
+        self._left: dict[tuple[_Key, int | None], _Tests] = {}
+        """The possible tests without those that the shape of the text rules out."""
         self._shapes: dict[bytes, int] = {}
         """Numbers of the shapes of texts."""
 
@@ -228,22 +247,33 @@ class SymptomIndex:
         shape = self._shape_of(text)
         return tuple(n for n in of_text if self._test(n).search(text, shape))
 
-    def find_matches(self, record: Record) -> Iterator[tuple[int, Match]]:
-        """Yield the number and the match of each matching symptom."""
-        key = (record.kind, record.format, record.level), record.patterns
-        possible = self._possible.get(key)
-        if possible is None:
-            if len(self._possible) >= _CACHE_SIZE:
-                self._possible.clear()
-            possible = self._possible[key] = tuple((n, self._test(n)) for n in self._numbers_for(*key))
-        fields = record.fields
+    def find_matches(self, record: Record) -> list[tuple[int, Match]]:
+        """Return the number and the match of each matching symptom."""
         shape = self._shape_of(record.text)
-        for number, test in possible:
+        key = (record.kind, record.format, record.level), record.patterns
+        left = self._left.get((key, shape))
+        tests = self._tests_for(key) if left is None else left
+        fields, found = record.fields, list[tuple[int, Match]]()
+        for number, test in tests:
             if test.required_field is not None and test.required_field not in fields:
                 continue
             result = test(record, shape)
             if result is not None:
-                yield number, Match(record, *result)
+                found.append((number, Match(record, *result)))
+        if left is None:
+            if len(self._left) >= _CACHE_SIZE:
+                self._left.clear()
+            self._left[key, shape] = tuple((n, test) for n, test in tests if not test.is_ruled_out(shape))
+        return found
+
+    def _tests_for(self, key: _Key) -> _Tests:
+        """Return the tests of the symptoms that fit a sort and scan patterns."""
+        tests = self._possible.get(key)
+        if tests is None:
+            if len(self._possible) >= _CACHE_SIZE:
+                self._possible.clear()
+            tests = self._possible[key] = tuple((n, self._test(n)) for n in self._numbers_for(*key))
+        return tests
 
     def _shape_of(self, text: str) -> int | None:
         """Return the number of the text's shape: the text with zeros for its digits. Long texts have none."""
@@ -254,6 +284,7 @@ class SymptomIndex:
         if number is None:
             if len(self._shapes) >= MAX_SHAPES:
                 self._shapes.clear()
+                self._left.clear()
                 for test in self._tests.values():
                     test.hits.clear()
             number = self._shapes[shape] = len(self._shapes)
@@ -262,7 +293,7 @@ class SymptomIndex:
     def _test(self, number: int) -> _SymptomTest:
         """Return the test of a symptom. It is built at first use, because most are never used."""
         if number not in self._tests:
-            self._tests[number] = _SymptomTest(self.symptoms[number][1])
+            self._tests[number] = _SymptomTest.of(self.symptoms[number][1])
         return self._tests[number]
 
     def _numbers_for(self, sort: _Sort, patterns: Sequence[int]) -> list[int]:

@@ -18,8 +18,7 @@ from logdoctor.reasoning.findings.symptoms import Match
 from logdoctor.reasoning.findings.wording import compress
 from logdoctor.reasoning.identity.addresses import peer_of, short_host
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.launchers import names_an_end
-from logdoctor.reasoning.processes import Seat
+from logdoctor.reasoning.processes import Seat, names_an_end
 
 ORDERED = frozenset({"job.preempted", "job.time-limit", "job.hangup"})
 """Signatures of orders from outside."""

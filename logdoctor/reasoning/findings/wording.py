@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from msgspec import Struct
 
@@ -108,15 +108,31 @@ def _has_all(template: str, values: Values) -> bool:
     return all(is_known(values.get(name)) for name in needed_slots(template))
 
 
-def needed_slots(template: str) -> Iterator[str]:
-    """Yield the slots without which a form is not told. Slots inside an insertion are not needed."""
-    at = 0
+def needed_slots(template: str) -> list[str]:
+    """Return the slots without which a form is not told. Slots inside an insertion are not needed."""
+    return [slot.name for slot in _split(template)[0] if slot.words is None]
+
+
+class _Slot(Struct, frozen=True):
+    """Slot of a form. ``words`` are those of an insertion."""
+
+    before: str
+    name: str
+    words: str | None
+    ends_sentence: bool
+
+
+@lru_cache(maxsize=4096)
+def _split(template: str) -> tuple[tuple[_Slot, ...], str]:
+    """Return the slots of a form, and the text after the last."""
+    slots, at = list[_Slot](), 0
     while opening := OPEN.search(template, at):
-        if opening[2] == "}":
-            yield opening[1]
-            at = opening.end()
-        else:
-            at = _closing_brace(template, opening.end()) + 1
+        end = opening.end() - 1 if opening[2] == "}" else _closing_brace(template, opening.end())
+        words = template[opening.end() : end] if opening[2] == "?" else None
+        ends_sentence = template.startswith((".", "。"), end + 1)
+        slots.append(_Slot(template[at : opening.start()], opening[1], words, ends_sentence))
+        at = end + 1
+    return tuple(slots), template[at:]
 
 
 def slots_of(words: Words) -> set[str]:
@@ -152,13 +168,12 @@ def fill(template: str, values: Values, cut: _Cut | None = None) -> str:
 
 
 def _fill_parts(template: str, values: Values, cut: _Cut) -> str:
+    slots, rest = _split(template)
     parts: list[str] = []
-    at = 0
-    while opening := OPEN.search(template, at):
-        end = opening.end() - 1 if opening[2] == "}" else _closing_brace(template, opening.end())
-        before, value = template[at : opening.start()], values.get(opening[1])
-        if opening[2] == "?":
-            text = _fill_parts(_choose_words(template[opening.end() : end], values, known=is_known(value)), values, cut)
+    for slot in slots:
+        before, value = slot.before, values.get(slot.name)
+        if slot.words is not None:
+            text = _fill_parts(_choose_words(slot.words, values, known=is_known(value)), values, cut)
         elif not is_known(value):
             text = "?"
         else:
@@ -166,11 +181,8 @@ def _fill_parts(template: str, values: Values, cut: _Cut) -> str:
             several = isinstance(value, tuple) and len(value) > 1
             if several and _RANK.search(before) and not _CHINESE.search(template):
                 before = f"{before[:-1]}s "  # "Rank 3" becomes "Ranks 3,5"
-        if template.startswith((".", "。"), end + 1):
-            text = text.rstrip(".")
-        parts += [before, text]
-        at = end + 1
-    return "".join([*parts, template[at:]])
+        parts += [before, text.rstrip(".") if slot.ends_sentence else text]
+    return "".join([*parts, rest])
 
 
 def _choose_words(words: str, values: Values, *, known: bool) -> str:
@@ -190,6 +202,7 @@ def _closing_brace(template: str, start: int) -> int:
     return len(template)
 
 
+@lru_cache(maxsize=4096)
 def _split_alternatives(words: str) -> tuple[str, str, str]:
     """Split ``words|other`` at the first ``|`` outside of braces, as `str.partition` does."""
     depth = 0

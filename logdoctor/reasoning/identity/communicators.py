@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import ProcessGroup, Record, Value
 from logdoctor.reasoning.identity.addresses import short_host
@@ -21,7 +22,7 @@ Gpu = tuple[str, int, int]
 """Host, pid and CUDA device. A process may drive several GPUs, each as a rank of its own."""
 
 
-class Member(Struct):
+class Member(Struct, frozen=True):
     """Rank of a process in its largest communicator."""
 
     rank: int
@@ -36,7 +37,7 @@ RankOf = Callable[[Gpu, Member | None], int | None]
 """Function from a GPU of a process and its largest communicator to the global rank."""
 
 
-class _Group(Struct):
+class _Group(Struct, frozen=True):
     """Process group with its members."""
 
     size: int = 0
@@ -54,7 +55,6 @@ class Communicators:
         self.per_node: int | None = None
         self.members: dict[Gpu, Member] = {}
         self._largest_size = 0
-        self._processes_by_gpu: dict[str, dict[Gpu, None]] = {}
         self._groups: dict[str, _Group] = {}
 
     def observe(self, record: Record) -> None:
@@ -80,17 +80,17 @@ class Communicators:
 
     def _read_member(self, record: Record, process: Gpu, rank: int, size: int) -> None:
         member = self.members.get(process)
+        bus, local = record.fields.get("bus_id"), small_number(record.fields.get("group_local_rank"))
         if member is None:
             global_rank = rank if record.kind == "nccl_tests.rank" else record.source.rank
-            member = self.members[process] = Member(rank, size, global_rank)
+            member = Member(rank, size, global_rank)
         elif size > member.size:
-            member.rank, member.size = rank, size
-        bus, local = record.fields.get("bus_id"), small_number(record.fields.get("group_local_rank"))
-        if isinstance(bus, str) and bus:
-            member.bus_id = member.bus_id or bus
-            self._processes_by_gpu.setdefault(bus, {}).setdefault(process)
+            member = replace(member, rank=rank, size=size)
         if local is not None and size >= member.size:
-            member.local_rank = local
+            member = replace(member, local_rank=local)
+        if isinstance(bus, str) and bus and not member.bus_id:
+            member = replace(member, bus_id=bus)
+        self.members[process] = member
 
     def observe_group(self, record: Record) -> None:
         """Read the number of a rank in a process group."""
@@ -99,12 +99,10 @@ class Communicators:
             self._add_to_group(str(name), 0, place, record.rank)
 
     def _add_to_group(self, name: str, size: int, place: int, member: int | Gpu) -> None:
-        group = self._groups.get(name)
-        if group is None:
-            if len(self._groups) >= MAX_GROUPS:
-                return
-            group = self._groups[name] = _Group()
-        group.size = max(group.size, size)
+        if name not in self._groups and len(self._groups) >= MAX_GROUPS:
+            return
+        group = self._groups.get(name) or _Group()
+        self._groups[name] = replace(group, size=max(group.size, size))
         if len(group.members) < MAX_MEMBERS:
             group.members.setdefault(place, member)
 
@@ -113,8 +111,8 @@ class Communicators:
 
         An empty ``host`` means any host.
         """
-        processes = (p for p in self._processes_by_gpu.get(bus_id, ()) if not host or p[0] == host)
-        return {self._rank_of(process, self.members.get(process)) for process in processes}
+        members = ((gpu, member) for gpu, member in self.members.items() if member.bus_id == bus_id)
+        return {self._rank_of(gpu, member) for gpu, member in members if not host or gpu[0] == host}
 
     def groups(self) -> tuple[ProcessGroup, ...]:
         """Return the process groups with two or more known ranks, largest first."""

@@ -32,6 +32,7 @@ from logdoctor.model import Record
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.spans import MAX_SPANS, Span, Track, is_launch, may_end_a_run
+from logdoctor.reasoning.steps import Steps
 
 MAX_FILES = 4096
 WORK = frozenset({"load", "resume", "data"})
@@ -48,10 +49,11 @@ class Attempts:
         *("tells member", "tells resume", "tells report", "tells output"),
     )
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
         self.tracks: dict[str, Track] = {}
         self.spans = 0
-        """Number of spans that followed another span.  `JobState` watches it to keep the steps of each span."""
+        """Number of spans that followed another span."""
         self._restart_count = 0
 
     def observe(self, record: Record) -> None:
@@ -60,7 +62,9 @@ class Attempts:
             return
         before = len(track.spans)
         self._update_track(track, record)
-        self.spans += len(track.spans) - before
+        if len(track.spans) > before:
+            self.spans += len(track.spans) - before
+            self._steps.begin_attempt()
 
     def _track(self, file: str) -> Track | None:
         track = self.tracks.get(file)
@@ -71,14 +75,14 @@ class Attempts:
     def _update_track(self, track: Track, record: Record) -> None:
         track.read_report(record)
         if record.has("works", "process"):
-            track.step(record)
+            track.step(record, self._steps)
         elif record.has("starts again"):
             track.restart(record)
         elif "restart_count" in record.fields:
             count = record.fields["restart_count"]
             self._restart_count = max(self._restart_count, min(count, MAX_SPANS) if isinstance(count, int) else 0)
         elif is_launch(record) or record.tells("resume") or record.fields.get("phase") in WORK:
-            track.begin(record)
+            track.begin(record, self._steps)
         elif may_end_a_run(record):
             track.end(record)
         elif record.has("comes up"):

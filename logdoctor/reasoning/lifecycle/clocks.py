@@ -6,7 +6,7 @@ Some stamps have no year, and the clocks of hosts differ.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 
 from logdoctor.model import HostClock, Record, Value
@@ -63,6 +63,21 @@ def after(earlier: Record) -> Callable[[Record], bool]:
         return last is not None and first is not None and nearest_year(last, first) > nearest_year(first, last)
 
     return came_after
+
+
+def earliest(failures: Iterable[Record]) -> Record | None:
+    """Return the earliest of ``failures``, which stand in reading order.
+
+    Return None if they stand in several files and no clock tells which came first. The name of a file tells nothing.
+    """
+    first_of_file: dict[str, Record] = {}
+    for record in failures:
+        first_of_file.setdefault(record.line.file, record)
+    if len(first_of_file) < 2:
+        return next(iter(first_of_file.values()), None)
+    timed = [(record.time < A_YEAR, record.time, record) for record in first_of_file.values() if record.time]
+    kinds = {without_year for without_year, *_ in timed}
+    return min(timed, key=lambda entry: entry[1])[-1] if len(kinds) == 1 else None
 
 
 def moment(record: Record) -> float | None:

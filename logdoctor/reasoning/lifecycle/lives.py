@@ -16,8 +16,8 @@ from logdoctor.model import LifecycleSign, Mark, Record
 from logdoctor.reasoning.lifecycle.attempts import Attempts, is_of_machine
 from logdoctor.reasoning.lifecycle.caught_exceptions import CaughtExceptions
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, Clocks
-from logdoctor.reasoning.lifecycle.launchers import NamedEnds, names_an_end
-from logdoctor.reasoning.processes import Process, Processes, process_of, speaker_of
+from logdoctor.reasoning.lifecycle.ends import End, NamedEnds, end_of
+from logdoctor.reasoning.processes import Process, Processes, names_an_end, process_of, speaker_of
 from logdoctor.reasoning.steps import Steps
 
 MAX_LIVES = 1 << 13
@@ -27,8 +27,6 @@ MAX_FILES = 4096
 MAX_ENDS = 8
 MAX_GOOD_ENDS = 64
 SIGNS_OF_LIFE: tuple[Mark, ...] = ("starts", "starts again", "comes up", "works")
-SIGNALS = range(1, 65)
-SIGKILL = 9
 
 
 PLAIN = ("text",)
@@ -226,6 +224,13 @@ class Lives:
         """Return whether a process waited for others until its limit in this attempt."""
         return bool(self._waiting)
 
+    def list_ends(self) -> list[End]:
+        """Return the ends of processes in the last attempt, in reading order."""
+        lives = self.processes.values()
+        told = (r for life in lives for r in (*life.ends, *life.orders, life.well) if r is not None)
+        ends = (r for r in told if r.reports_end_of_other or (r.reports_own_end and r.level == "fatal"))
+        return [end_of(r) for r in sorted(ends, key=lambda r: r.order)]
+
     @property
     def any_failed(self) -> bool:
         """Return whether a process, the program or the job failed or was ended in this attempt."""
@@ -268,15 +273,3 @@ def waited(record: Record) -> bool:
 def is_place(record: Record) -> bool:
     """Return whether the record is a stack without an exception: a place, which ends nothing."""
     return record.fields.get("exception") == "" and "frames" in record.fields and record.level != "fatal"
-
-
-def signal_of(end: Record) -> int | None:
-    """Return the signal that ended a process, as told or by the exit code."""
-    fields = end.fields
-    signal, code = fields.get("signal"), fields.get("exit_code")
-    if fields.get("reason") == "oom" or any(s.mark == "is ended" and s.by == "signal" and s.late for s in end.signs):
-        return SIGKILL
-    if isinstance(signal, int) and signal in SIGNALS:
-        return signal
-    number = 0 if not isinstance(code, int) else -code if code < 0 else code - 128 if code > 128 else 0
-    return number if number in SIGNALS else None

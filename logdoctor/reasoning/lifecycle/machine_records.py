@@ -49,20 +49,15 @@ _Why = tuple[str, str]
 """Reason against a record: its key in the words, and the host or number in the text."""
 
 
-class _Times(Struct):
-    """Times of the job's own records in one file."""
-
-    timed: bool = False
-    untimed_first: bool = False
-    untimed_last: bool = False
-
-
 class MachineRecords:
     """Records of machines that wait for the end of the other records."""
 
     def __init__(self) -> None:
         self._held: list[Record] = []
-        self._times: dict[str, _Times] = {}
+        self._has_time: dict[str, bool] = {}
+        """True for a file if its last record of the job has a time."""
+        self._begins_untimed = False
+        """True if the job printed records without a time in a file before any with one."""
         self._first_failure: float | None = None
         self._set_aside: dict[tuple[str, str, _Why], NotJudged] = {}
 
@@ -71,18 +66,12 @@ class MachineRecords:
         if is_of_machine(record) or (record.source.logger or "").startswith(_DAEMONS):
             self._held.append(record)
             return True
-        if record.line.file in self._times or len(self._times) < MAX_FILES:
-            self._read_time(self._times.setdefault(record.line.file, _Times()), record)
-        return False
-
-    def _read_time(self, times: _Times, record: Record) -> None:
-        if record.time is None:
-            times.untimed_first = times.untimed_first or not times.timed
-            times.untimed_last = True
-            return
-        times.timed, times.untimed_last = True, False
+        if record.line.file in self._has_time or len(self._has_time) < MAX_FILES:
+            self._begins_untimed |= record.time is None and record.line.file not in self._has_time
+            self._has_time[record.line.file] = record.time is not None
         if record.failing and self._first_failure is None:
             self._first_failure = record.time
+        return False
 
     @property
     def is_full(self) -> bool:
@@ -91,7 +80,13 @@ class MachineRecords:
     def release(self, state: JobState) -> Iterator[Record]:
         """Yield the waiting records that belong to the job, in reading order. Set the others aside."""
         held, self._held = self._held, []
-        scope = _Scope(state, [*self._times.values()], self._first_failure)
+        scope = _Scope(
+            tuple(state.lives.times.values()),
+            self._first_failure,
+            NEAR_UNKNOWN if self._begins_untimed else NEAR,
+            NEAR if all(self._has_time.values()) else NEAR_UNKNOWN,
+            _all_hosts(state.processes),
+        )
         zones = {record.line.file: scope.zone_of(record) for record in held if record.failing}
         for record in held:
             why = scope.reason_against(record, zones.get(record.line.file, 0.0))
@@ -118,24 +113,24 @@ class MachineRecords:
         )
 
 
-class _Scope:
+class _Scope(Struct, frozen=True):
     """Time and hosts of the job."""
 
-    def __init__(self, state: JobState, files: list[_Times], first_failure: float | None) -> None:
-        self._ranges = tuple(state.lives.times.values())
-        self._first_failure = first_failure
-        self._before = NEAR_UNKNOWN if any(t.untimed_first for t in files) else NEAR
-        self._behind = NEAR_UNKNOWN if any(t.untimed_last for t in files) else NEAR
-        self._hosts = _all_hosts(state.processes)
+    ranges: tuple[tuple[float, float], ...]
+    first_failure: float | None
+    before: float
+    """Seconds before its first time in which a record is evidence."""
+    behind: float
+    hosts: frozenset[str]
 
     def zone_of(self, record: Record) -> float:
         """Return the seconds to add to the times of a file, if its clock is in another time zone than the job's.
 
         That is so if the last failure in the file is a whole number of half hours from the job's first failure.
         """
-        if record.time is None or self._first_failure is None:
+        if record.time is None or self.first_failure is None:
             return 0.0
-        apart = self._first_failure - nearest_year(record.time, self._first_failure)
+        apart = self.first_failure - nearest_year(record.time, self.first_failure)
         zone = round(apart / ZONE_STEP) * ZONE_STEP
         return zone if abs(zone) <= LARGEST_ZONE and abs(apart - zone) <= ZONE_JITTER else 0.0
 
@@ -143,17 +138,17 @@ class _Scope:
         """Return why the record is no evidence for the job, if it is none."""
         host = short_host(record.host or "")
         if (
-            self._hosts
+            self.hosts
             and host
             and not is_address(host)
-            and host not in self._hosts
-            and _shape(host) in map(_shape, self._hosts)
+            and host not in self.hosts
+            and _shape(host) in map(_shape, self.hosts)
         ):
             return "set-aside.host", host
-        if record.time is None or not self._ranges:
+        if record.time is None or not self.ranges:
             return None
-        seconds = min((_apart(record.time, first, last) for first, last in self._ranges), key=abs)
-        near = self._before if seconds < 0 else self._behind
+        seconds = min((_apart(record.time, first, last) for first, last in self.ranges), key=abs)
+        near = self.before if seconds < 0 else self.behind
         if abs(seconds) <= near or abs(seconds + zone) <= near:
             return None
         unit, seconds_each = ("day", DAY) if abs(seconds) >= DAY else ("hour", HOUR)

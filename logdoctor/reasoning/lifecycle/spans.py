@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model import Record
 from logdoctor.pack.regexes import later
+from logdoctor.reasoning.steps import Steps, is_first_of_count
 
 Kind = Literal["attempt", "job"]
-Series = tuple[str, str]
-Place = tuple[float, float]
 
 MAX_SPANS = 32
-MAX_SERIES = 8
 MAX_WORKERS = 1 << 10
 STARTED_AFTER = 3.0
 """Seconds that an agent needs at least to start workers that fail."""
 GOING = 3
 """Number of steps after a supposed end that show that it was no end, if nothing started in between."""
-FIRST_VALUES = (0, 1)
 AGAIN = frozenset({"requeue", "preemption", "node failure"})
 """Reasons for which a scheduler ends a job and starts it again."""
-_DIGITS = later(r"\d+")
 _MAIN = later(r", in <module>\s*$|, in _run_module_as_main\s*$")
 
 
-class Span(Struct):
+class Span(Struct, frozen=True):
     """Part of one file, from the `Record.order` ``first`` on.
 
     - ``start``: the record that shows that the span begins
@@ -68,10 +64,6 @@ class Track(Struct):
     """True if torchrun found a dead worker and has not given up.  The next start is then another attempt."""
     steps_since: int = 0
     """Number of steps since ``ended``."""
-    counts: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
-    """First and last step of each series in this span."""
-    before: dict[Series, tuple[Place, Place]] = field(default_factory=dict)
-    """First and last step of each series in the previous span."""
     dead: dict[int, Record] = field(default_factory=dict)
     """Last worker that was found dead, by local rank, since an agent of torchrun gave up."""
     restarts: int = 0
@@ -92,22 +84,16 @@ class Track(Struct):
         """Return the number of the job at a `Record.order`."""
         return sum(s.kind == "job" and s.first <= order for s in self.spans[1:])
 
-    def step(self, record: Record) -> None:
+    def step(self, record: Record, steps: Steps) -> None:
         """Add a step.
 
         Begin a span if the job had printed its final message, or if a process had ended and the count starts over.
         """
-        anew = _is_first_of_count(record)
-        if self.ended is not None and (is_over(self.ended) or anew or _starts_over(record, self.counts)):
-            self.begin(record)
+        if self.ended is not None and (is_over(self.ended) or is_first_of_count(record) or steps.starts_over(record)):
+            self.begin(record, steps)
         span = self.spans[-1]
-        series, place = _series(record), _place(record)
-        if series not in self.counts:  # its first step in this span
-            span.fresh = span.fresh or (_starts_over(record, self.before) if self.before else anew)
+        self.spans[-1] = replace(span, fresh=span.fresh or steps.begins_anew(record), steps=span.steps + 1)
         self.begun = True
-        if place is not None and (series in self.counts or len(self.counts) < MAX_SERIES):
-            self.counts[series] = (self.counts.get(series, (place,))[0], place)
-        span.steps += 1
         self.steps_since += 1
         if self.steps_since >= GOING:
             self.ended = None
@@ -120,7 +106,7 @@ class Track(Struct):
         if self.begun and (self.ended is None or is_over(record)):
             self.ended, self.steps_since = record, 0
 
-    def begin(self, record: Record) -> None:
+    def begin(self, record: Record, steps: Steps) -> None:
         """Note a start.
 
         Begin a span if the job before had ended.
@@ -134,9 +120,9 @@ class Track(Struct):
             del self.spans[MAX_SPANS - 1 :]  # the last place is for the last job
             self.spans.append(Span(record.order, kind, record, over, launch or resumes))
             self.ended, self.restart_expected = None, False
-            self.before, self.counts = self.counts, {}
+            steps.begin_span(record.line.file)
         elif launch and not span.steps:  # the first sign of work came before it
-            span.fresh = True
+            self.spans[-1] = replace(span, fresh=True)
         self.begun = True
 
     def read_report(self, record: Record) -> None:
@@ -175,7 +161,7 @@ class Track(Struct):
         once_more = last.restarted and not self.begun
         self.restarts += not once_more
         if once_more or len(self.spans) >= MAX_SPANS:
-            last.first, last.start, last.kind = record.order + 1, record, "attempt"
+            self.spans[-1] = replace(last, first=record.order + 1, start=record, kind="attempt")
         else:
             self.spans.append(Span(record.order + 1, "attempt", record))
         self.begun, self.ended = False, None
@@ -200,54 +186,12 @@ class Track(Struct):
         if len(self.spans) < MAX_SPANS:
             self.spans.append(Span(before.order + 1, "attempt", before, died_again=True))
         else:
-            last.first, last.start = before.order + 1, before
+            self.spans[-1] = replace(last, first=before.order + 1, start=before)
 
 
 def is_launch(record: Record) -> bool:
     """Return whether the record is printed once, at the start of a job."""
     return record.has("starts", "job") or record.has("starts", "program")
-
-
-def _is_first_of_count(record: Record) -> bool:
-    """Return whether the record begins a count.
-
-    It is epoch 0 or 1, or step 0 or 1 of a count without epochs.
-    """
-    if record.fields.get("value") not in FIRST_VALUES:
-        return False
-    return record.fields.get("unit") == "epoch" or ("epoch" not in record.fields and advances(record))
-
-
-def advances(step: Record) -> bool:
-    """Return whether the line is more than a bar, which programs draw again though nothing moves."""
-    return step.fields.get("advances") is not False
-
-
-def _series(record: Record) -> Series:
-    what = record.fields.get("what", "")
-    return str(record.fields.get("unit")), _DIGITS.sub("#", str(what)[:80]) if what else ""
-
-
-def _place(record: Record) -> Place | None:
-    """Return the epoch and the number of a step.
-
-    Return None for a progress bar without an epoch, because any loop draws such a bar.
-    """
-    if "epoch" not in record.fields and not advances(record):
-        return None
-    try:
-        return float(str(record.fields.get("epoch", 0))), float(str(record.fields.get("value")))
-    except ValueError:
-        return None
-
-
-def _starts_over(record: Record, counts: Mapping[Series, tuple[Place, Place]]) -> bool:
-    """Return whether a series starts over after progress.
-
-    Example: step 1 starts over a series that began with step 1 and reached step 9.
-    """
-    place, reached = _place(record), counts.get(_series(record))
-    return place is not None and reached is not None and place <= reached[0] < reached[1]
 
 
 def _names_no_rank(record: Record) -> bool:

@@ -17,14 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.model import Record, Value
+from logdoctor.model import Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
-from logdoctor.reasoning.lifecycle.ends import End, end_of
-from logdoctor.reasoning.lifecycle.lives import SIGKILL
+from logdoctor.reasoning.lifecycle.ends import SIGKILL, End, end_of
+from logdoctor.reasoning.processes import Process, name_process, process_of
 from logdoctor.reasoning.questions import asks, first_of_each
 from logdoctor.reasoning.timeline import Timeline
 
@@ -48,9 +48,8 @@ class Death(Struct, frozen=True):
         return self.end.record
 
     @property
-    def process(self) -> Value:
-        """Key that distinguishes the process from others."""
-        return self.rank if self.rank is not None else f"{self.host}:{self.pid}"
+    def process(self) -> Process:
+        return name_process(self.rank, self.host, self.pid, self.record.line.file)
 
     @property
     def outcome(self) -> str:
@@ -108,7 +107,7 @@ def first_death(t: Timeline, state: JobState) -> Iterator[Record]:
     fallout = _fallout(records, state)
     own = first_of_each((e for e in records if _ends_itself(e) and not e.tells("about peers")), _process).values()
     ends = state.runs.select_last_run([*own, *(e for e in records if e.reports_end_of_other)])
-    deaths: dict[Value, Death] = {}
+    deaths: dict[Process, Death] = {}
     for death in sorted((d for e in ends for d in _deaths(e, state)), key=lambda d: d.record.order):
         if not fallout.holds(death):
             deaths.setdefault(death.process, death)
@@ -147,9 +146,9 @@ def _gives_up(record: Record) -> bool:
     return record.has("gives up") or (record.kind == "nccl.warn" and "peer" in record.fields)
 
 
-def _process(record: Record) -> tuple[int | None, str | None, int | None, str]:
-    """Return rank, host and pid if known, and the file, because each attempt may have a file of its own."""
-    return record.rank, record.host, record.pid, record.line.file
+def _process(record: Record) -> tuple[Process, str]:
+    """Return the process and the file, because each attempt may have a file of its own."""
+    return process_of(record), record.line.file
 
 
 def _follows(death: Death, waits: Sequence[Record]) -> bool:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 
 import regex
 
-from logdoctor.model import Record, Value
+from logdoctor.model import Record
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_of_other, derive_record
 from logdoctor.reasoning.identity.addresses import INTERFACE_KIND, bare_address, is_address, peer_of, short_host
 from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.processes import Process, process_of, speaker_of
 from logdoctor.reasoning.questions import SEARCHED, asks, first_of_each
 from logdoctor.reasoning.timeline import Timeline
 
@@ -32,8 +33,8 @@ NO_STORE = "c10d.store_connect_timeout"
 STORES = ("c10d.listening", "elastic.workers")
 UNREACHABLE = (101, 110, 113)
 """ENETUNREACH, ETIMEDOUT and EHOSTUNREACH.  A refused connection had reached the host."""
-Complaints = Mapping[Value, Record]
-"""First complaint of each process, by rank, else by host and pid."""
+Complaints = Mapping[Process, Record]
+"""First complaint of each process."""
 
 
 @asks("tells peer")
@@ -53,20 +54,21 @@ def pointed_at(t: Timeline, state: JobState) -> Iterator[Record]:
     failure. It is named only if a single rank there is silent and had printed lines before. A host without any line is
     named only if several hosts complain of it alone in one file. Otherwise nothing says whether that host complained.
     """
-    lost = first_of_each((e for e in t.of("tells peer") if e.failing and _peer(e)), _link)
+    broken = (e for e in t.of("tells peer") if e.failing and _peer(e))
+    lost = first_of_each(broken, lambda e: (speaker_of(e), _peer(e), e.line.file))
     links = state.runs.select_last_run(lost.values())
-    votes: dict[str, dict[Value, Record]] = {}
+    votes: dict[str, dict[Process, Record]] = {}
     complaining: set[str | None] = set()
     for record in links:
         peer = bare_address(_peer(record) or "")
         target, source = state.processes.host_at(peer), state.processes.host_of(record)
         if target != source:
             complaining.add(source)
-            votes.setdefault(target or peer, {}).setdefault(_name(record, state), record)
+            votes.setdefault(target or peer, {}).setdefault(state.processes.process_of(record), record)
     if not votes:
         hosts = {state.processes.host_of(record) for record in links}
         if len(hosts) == 1 and (host := hosts.pop()) is not None:
-            yield _pointed_at(host, {_name(e, state): e for e in links}, state)
+            yield _pointed_at(host, {state.processes.process_of(e): e for e in links}, state)
     known = {host: complaints for host, complaints in votes.items() if host in state.processes.hosts}
     accused = [host for host, told in known.items() if len(told) >= MIN_VOTES and _is_convincing(told, state)]
     if not accused and len(votes) == 1:
@@ -141,17 +143,6 @@ def _first(complaints: Complaints) -> Record:
     return min(complaints.values(), key=lambda e: e.order)
 
 
-def _name(record: Record, state: JobState) -> Value:
-    """Return the rank of the process, else its host and pid."""
-    rank = state.processes.rank_of(record)
-    return rank if rank is not None else f"{state.processes.host_of(record)}:{record.pid}"
-
-
-def _link(record: Record) -> tuple[object, ...]:
-    source = record.source
-    return source.rank, source.host, source.pid, _peer(record), record.line.file
-
-
 def _peer(record: Record) -> str | None:
     """Return the remote end of a lost connection.
 
@@ -172,16 +163,16 @@ def still_trying(t: Timeline, state: JobState) -> Iterator[Record]:
     apart. The attempts count only if they are many and the process printed no complete communicator since. Sources:
     NCCL 2.12 to 2.30 (src/misc/socket.cc, src/os/linux.cc).
     """
-    lines: dict[tuple[str | None, int | None, str], list[Record]] = {}
+    lines: dict[Process, list[Record]] = {}
     for record in t.of("nccl.retry", "comes up"):
-        process = record.host, record.pid, record.line.file
+        process = process_of(record)
         if record.fields.get("phase") == "COMPLETE":
             lines.pop(process, None)
         elif not record.has("comes up"):
             lines.setdefault(process, []).append(record)
     for record in state.runs.select_last_run(attempts[-1] for attempts in lines.values()):
         count = _ATTEMPT.search(record.text[:SEARCHED])
-        told = len(lines[record.host, record.pid, record.line.file])
+        told = len(lines[process_of(record)])
         attempt = (number(count["attempt"]) or 0) if count else told
         timed_out = "Connection timed out" in record.text[:SEARCHED]
         if attempt >= (MIN_ATTEMPTS if count else MIN_TIMEOUT_LINES if timed_out else MIN_LINES):

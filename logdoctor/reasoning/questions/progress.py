@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from logdoctor.model import Record, Value
-from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.processes import Process, process_of
 from logdoctor.reasoning.questions import asks, ranks_and_hosts, says_done
-from logdoctor.reasoning.steps import usual_gap
+from logdoctor.reasoning.steps import intervals_behind, place_of, usual_gap
 from logdoctor.reasoning.timeline import Timeline
 
 MIN_COUNT = 3
@@ -26,7 +25,6 @@ MIN_RANKS_PER_LAGGARD = 4
 """At most one in this many ranks may be behind, but always one."""
 MIN_SILENT_STEPS = 5
 """Time of this many steps without a line, before the others' last step, means that a rank stopped first."""
-LATEST_STEPS = 16
 MIN_IDLE_SECONDS = 1800.0
 MIN_IDLE_GAPS = 5
 """An idle job is silent for this many times its longest time between two steps."""
@@ -40,12 +38,8 @@ RECKONED_SLACK = 300.0
 """Seconds by which a reckoned time may err. A zone may then explain it."""
 RECKONED_ROUND = 1800
 HOUR = 3600.0
-_EPOCH = later(r"(?i)\bepoch\W{0,3}(\d{1,7})")
-_DIGITS = later(r"\d+")
 _LIMIT = later(r"(?i)time ?limit|TIMEOUT|walltime|RUNLIMIT|deadline")
 
-Place = tuple[int, int]
-"""Epoch, 0 if unknown, and step."""
 Steps = Sequence[Record]
 """The latest steps of a process in one loop, each at another place than the one before."""
 
@@ -58,12 +52,12 @@ def stopped_first(t: Timeline, state: JobState) -> Iterator[Record]:
     intervals of the rank), phase (if the rank began a phase after its last step), work, certain. The field ``certain``
     is ``no`` if the rank's log is a file of its own that ends there. Such a log may have been cut.
     """
-    loops = _loops(t, state) if state.lives.program.well is None else {}
+    loops = state.steps.loops(t.holds) if state.lives.program.well is None else {}
     if not loops:
         return
     unit, _ = loop = max(loops, key=lambda name: (len(loops[name]), name))
     steps_of = {process: steps for process, steps in loops[loop].items() if len(steps) >= MIN_COUNT}
-    counts_anew = any(_place(b) < _place(a) for steps in steps_of.values() for a, b in pairwise(steps))
+    counts_anew = any(place_of(b) < place_of(a) for steps in steps_of.values() for a, b in pairwise(steps))
     if len(steps_of) < MIN_COUNT or counts_anew:  # without an epoch, places cannot be compared
         return
     phases = {process: e for e in t.of("busy") if (process := process_of(e)) in steps_of}
@@ -71,10 +65,10 @@ def stopped_first(t: Timeline, state: JobState) -> Iterator[Record]:
     behind = _behind(steps_of, open_phases)
     if not behind:
         return
-    slowest = min(behind, key=lambda p: (_place(steps_of[p][-1]), steps_of[p][-1].order))
+    slowest = min(behind, key=lambda p: (place_of(steps_of[p][-1]), steps_of[p][-1].order))
     steps, ahead = steps_of[slowest], [s for p, s in steps_of.items() if p not in behind]
     late = ranks_and_hosts("late", (steps_of[p][-1] for p in behind), state)
-    ranks, others_place = late["late"], min(_place(s[-1]) for s in ahead)
+    ranks, other = late["late"], min((s[-1] for s in ahead), key=place_of)
     phase = open_phases.get(slowest)
     yield derive_record(
         "stopped_first",
@@ -82,45 +76,13 @@ def stopped_first(t: Timeline, state: JobState) -> Iterator[Record]:
         **late,
         rank=ranks[0] if isinstance(ranks, tuple) and len(ranks) == 1 else None,
         unit=unit,
-        step=_place(steps[-1])[1],
-        others_step=others_place[1],
-        behind=_intervals_behind(steps, others_place),
+        step=steps[-1].fields["value"],
+        others_step=other.fields["value"],
+        behind=intervals_behind(steps, place_of(other)),
         certain="yes" if all(_log_continues(steps_of[p][-1], ahead, state) for p in behind) else "no",
         phase=str(phase.fields.get("phase", "")) if phase else None,
         work=phase.text.strip()[:120] if phase else None,
     )
-
-
-def _loops(t: Timeline, state: JobState) -> dict[tuple[str, str], dict[Process, Steps]]:
-    """Return the latest steps of each process by the loop that counts them."""
-    loops: dict[tuple[str, str], dict[Process, list[Record]]] = {}
-    for process, work in state.steps.works.items():
-        for step in [*work.latest][-LATEST_STEPS:] if not isinstance(process, str) else ():
-            if isinstance(step.fields.get("value"), int) and t.holds(step):
-                what = step.fields.get("what")
-                name = str(step.fields.get("unit", "")), _DIGITS.sub("#", str(what))[:80] if what else ""
-                steps = loops.setdefault(name, {}).setdefault(process, [])
-                if steps and _place(steps[-1]) == _place(step):
-                    steps.pop()
-                steps.append(step)
-    return {name: dict(by_process) for name, by_process in loops.items()}
-
-
-def _place(step: Record) -> Place:
-    value = step.fields.get("value")
-    return _epoch(step), value if isinstance(value, int) else 0
-
-
-def _interval(steps: Steps) -> int:
-    """Return the distance between two steps, 1 if unknown."""
-    before, last = _place(steps[-2]), _place(steps[-1])
-    return max(1, last[1] - before[1]) if before[0] == last[0] else 1
-
-
-def _seconds(steps: Steps) -> float | None:
-    """Return the mean seconds of a step."""
-    first, last = steps[0].time, steps[-1].time
-    return None if first is None or last is None else max(0.0, last - first) / (len(steps) - 1)
 
 
 def _is_open(phase: Record, last_step: Record) -> bool:
@@ -133,12 +95,12 @@ def _behind(steps_of: Mapping[Process, Steps], open_phases: Mapping[Process, Rec
 
     The others must be within one interval of the highest place.
     """
-    places = sorted(_place(steps[-1]) for steps in steps_of.values())
-    behind = [p for p, steps in steps_of.items() if _place(steps[-1]) < places[len(places) // 2]]
+    places = sorted(place_of(steps[-1]) for steps in steps_of.values())
+    behind = [p for p, steps in steps_of.items() if place_of(steps[-1]) < places[len(places) // 2]]
     ahead = {p: steps for p, steps in steps_of.items() if p not in behind}
     if not behind or len(behind) > max(1, len(steps_of) // MIN_RANKS_PER_LAGGARD):
         return []
-    if any(_intervals_behind(steps, places[-1]) > 1 for steps in ahead.values()):
+    if any(intervals_behind(steps, places[-1]) > 1 for steps in ahead.values()):
         return []
     others_work = not open_phases.keys().isdisjoint(ahead)
     alone = [p for p in behind if p in open_phases and not others_work]
@@ -147,24 +109,13 @@ def _behind(steps_of: Mapping[Process, Steps], open_phases: Mapping[Process, Rec
 
 
 def _is_clearly_behind(steps: Steps, ahead: Sequence[Steps]) -> bool:
-    if _intervals_behind(steps, min(_place(s[-1]) for s in ahead)) >= 2:
+    if intervals_behind(steps, min(place_of(s[-1]) for s in ahead)) >= 2:
         return True
-    seconds, last = _seconds(steps), steps[-1].time
+    seconds, last = usual_gap(steps), steps[-1].time
     times = [time for s in ahead if (time := s[-1].time) is not None]
     if seconds is None or last is None or len(times) < len(ahead):
         return False
     return min(times) - last > MIN_SILENT_STEPS * max(seconds, 1.0)
-
-
-def _intervals_behind(steps: Steps, place: Place) -> int:
-    """Return how many intervals the steps are behind ``place``.
-
-    An earlier epoch counts as two intervals.
-    """
-    epoch, step = _place(steps[-1])
-    if epoch != place[0]:
-        return 2 if epoch < place[0] else 0
-    return max(0, place[1] - step) // _interval(steps)
 
 
 def _log_continues(last: Record, ahead: Sequence[Steps], state: JobState) -> bool:
@@ -175,14 +126,6 @@ def _log_continues(last: Record, ahead: Sequence[Steps], state: JobState) -> boo
     life = state.lives.processes.get(process_of(last))
     spoke = life is not None and life.last is not None and printed_after(life.last, last)
     return spoke or all(s[-1].line.file == last.line.file for s in ahead)
-
-
-def _epoch(record: Record) -> int:
-    """Return the epoch of a step, 0 if unknown."""
-    epoch = str(record.fields.get("epoch", "")).partition(".")[0]
-    what = record.fields.get("what")
-    match = _EPOCH.search(str(what)) if what else None
-    return number(epoch[:9]) or number(match[1] if match else None) or 0
 
 
 @asks("works", "busy", "starts", "starts again", "tells reason", "is ended", "tells stack")

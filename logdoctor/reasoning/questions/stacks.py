@@ -79,13 +79,9 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
     call, and without the C library's waiting calls elsewhere.
     """
     dumps = [e for e in t.of("tells stack") if not e.reports_own_end or e.fields.get("signal") == SIGABRT]
-    latest = {process: e for e in dumps if e.fields.get("frames") and (process := _process(e)) is not None}
-    by_rank: dict[object, Place] = {}
-    for process, record in latest.items():
-        if (place := place_of(record)) is not None:
-            rank = state.processes.rank_of(record)
-            by_rank[process if rank is None else rank] = place
-    places = sorted(by_rank.values(), key=lambda p: p.record.order)
+    latest = {(state.processes.process_of(e), _thread(e)): e for e in dumps if e.fields.get("frames")}
+    found = (place for e in latest.values() if (place := place_of(e)) is not None)
+    places = sorted(found, key=lambda p: p.record.order)
     odd, others = _split_odd(places) if places else ([], [])
     if len(places) < MIN_STACKS and not (odd and others and odd[0].what in _NAMED_ACTIVITIES):
         return
@@ -96,19 +92,9 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
         yield _derive("same_stack", first, at=first.what, function=first.call, count=len(others))
 
 
-def _process(record: Record) -> tuple[str, str | int] | None:
-    """Return the rank of a dump, else host and pid.
-
-    The last choice is the address of the main thread.
-    """
-    if record.rank is not None:
-        return "rank", record.rank
-    if record.pid is not None:
-        return record.host or "", record.pid
-    thread = record.fields.get("thread_id")
-    if isinstance(thread, str):
-        return f"{record.host or ''} {record.source.tag or ''} {record.source.local_rank}", thread
-    return None
+def _thread(record: Record) -> Value | None:
+    """Return the address of the main thread, which tells processes apart that have neither rank nor pid."""
+    return record.fields.get("thread_id") if record.rank is record.pid is None else None
 
 
 def _rank(record: Record) -> int:

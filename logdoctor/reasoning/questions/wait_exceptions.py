@@ -12,7 +12,7 @@ from logdoctor.model import Record
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.lives import SIGKILL
+from logdoctor.reasoning.lifecycle.ends import SIGKILL
 from logdoctor.reasoning.questions import MAX_RANKS, SEARCHED, asks, first_of_each, split_odd
 from logdoctor.reasoning.questions.stacks import PAIRWISE, place_of
 from logdoctor.reasoning.questions.waiting import Wait, awaited

@@ -163,26 +163,23 @@ def absent_rank(t: Timeline, state: JobState) -> Iterator[Record]:
             return
 
 
-@asks("works", "busy", "gives up", "failing")
+@asks("busy", "gives up", "failing")
 def lone_phase(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield ``ledger.lone_phase`` for work that one rank alone began, while others gave up waiting.
 
     It stands on the line of the work: rank, host, phase, work. It is the last line of the rank. All ranks printed steps
     of their own, so that silence means something, and at least one other rank gave up waiting afterwards.
     """
-    steps: dict[int, Record] = {}
+    steps = {rank: step for rank, step in state.steps.by_rank().items() if rank is not None and t.holds(step)}
     working: dict[int, Working] = {}
     waits: dict[int, Wait] = {}
-    for record in t.of("works", "busy", "gives up", "failing"):
+    for record in t.of("busy", "gives up", "failing"):
         rank, phase = record.rank, record.fields.get("phase")
         if rank is None:
             continue
-        if record.has("works", "process"):
-            steps[rank] = record
+        if record.has("busy") and phase in PHASES:
             working.pop(rank, None)
-        elif record.has("busy") and phase in PHASES:
-            working.pop(rank, None)
-            if not says_done(record):
+            if not says_done(record) and (rank not in steps or steps[rank].order < record.order):
                 working[rank] = Working(rank, record, record.text.strip()[:120], str(phase))
         elif record.has("gives up"):
             waits.setdefault(rank, Wait(rank, record))

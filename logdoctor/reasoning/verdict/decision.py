@@ -18,12 +18,22 @@ from itertools import pairwise, takewhile
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.model import WITH_CAUSE, Action, Cause, Decision, DecisionRow, Diagnosis, Do, Run
+from logdoctor.model import (
+    WITH_CAUSE,
+    Action,
+    Cause,
+    Decision,
+    DecisionRow,
+    Diagnosis,
+    Do,
+    JobSummary,
+    Progress,
+    Run,
+)
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.reasoning.verdict.decision_texts import Choice, changes_of, headline_of, reason_of, sentence_of
 from logdoctor.reasoning.verdict.lasting_errors import find_lasting_error
 from logdoctor.reasoning.verdict.restart import restart_steps
-from logdoctor.reasoning.verdict.work_done import did_work, is_further
 
 OWN_FAULT = frozenset({"app", "checkpoint", "job", "rdzv"})
 """Families of signatures that are never the fault of a machine."""
@@ -47,6 +57,8 @@ STRICT: tuple[Do, ...] = (
 """All decisions, the strictest first."""
 AGAIN: tuple[Do, ...] = ("requeue", "requeue-without-host")
 """Decisions to start the same command again."""
+MORE_THAN_START = 100
+"""No start-up takes so many collectives."""
 Rows = Callable[[Cause], Sequence[DecisionRow]]
 """Function that returns the rows of the table for a cause."""
 
@@ -231,3 +243,25 @@ def _why_unknown(diagnosis: Diagnosis, words: Catalogue, hung: bool, unread: Unr
     if not diagnosis.unexplained:
         return words("because.open.hung") if hung else words("because.unread", count=unread.count, of=unread.of)
     return words("because.open")
+
+
+def did_work(job: JobSummary) -> bool:
+    """Return whether the job did a step, so that it did not fail at its start."""
+    collectives = (state.completed or state.waits or 0 for state in job.standings)
+    stepped = job.last_progress is not None and job.last_progress.value.partition("/")[0].strip("0.")
+    return bool(stepped) or job.last_checkpoint is not None or max(collectives, default=0) >= MORE_THAN_START
+
+
+def is_further(before: Progress | None, now: Progress | None) -> bool:
+    """Return whether ``now`` is beyond ``before``. If the units differ, any progress in ``now`` counts."""
+    if before is None or now is None or before.unit != now.unit:
+        return now is not None
+    try:
+        return _place(now) > _place(before)
+    except ValueError:
+        return False
+
+
+def _place(progress: Progress) -> tuple[float, float]:
+    """Return the epoch and the number of the step. ``120/500`` without an epoch gives (0.0, 120.0)."""
+    return float(progress.epoch or 0), float(progress.value.partition("/")[0])

@@ -73,7 +73,7 @@ def _cause(
     doubt = ranking.doubt(finding)
     culprit = Culprit() if doubt else with_places(finding.culprit, rule, state)
     values = _measured_values(finding)
-    owner = owner_of(finding, dict(values), words)
+    owner = owner_of(finding, dict(values), words, examined)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     return Cause(
         signature=rule.signature,

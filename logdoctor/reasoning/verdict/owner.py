@@ -7,11 +7,11 @@ carries, else by the innermost frame of the user's own code, else by the library
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, cast
 
 from logdoctor.codes import Entry, find_entries
 from logdoctor.codes.packages import find_package
-from logdoctor.model import Finding, Owner, Record, Rule, Step, Who
+from logdoctor.model import Examination, Finding, Owner, Record, Rule, Step, Who
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.log import Scalar
 
@@ -47,13 +47,21 @@ NATIVE_SOURCES = (".pyx", ".pxi", ".c", ".cpp")
 """Suffixes of sources that a traceback shows and that are compiled into a library."""
 
 
-def owner_of(finding: Finding, values: Mapping[str, Scalar], words: Catalogue) -> Owner:
-    """Return who can mend the failure, with the user's own frame if the log holds one."""
+def owner_of(
+    finding: Finding, values: Mapping[str, Scalar], words: Catalogue, examined: Examination | None = None
+) -> Owner:
+    """Return who can mend the failure, with the user's own frame if the log holds one.
+
+    Frames that the record does not hold may stand around it: ``examined`` tells their owner.
+    """
     record = finding.records[0]
     traced = next((e for e in (record, *finding.records) if _own_frame(e)), record)
+    stack = _by_stack(examined) if examined and not (_own_frame(traced) or _package(traced)) else Owner()
     named: list[Who | Literal["frames"]] = [row.who for row in finding.rule.owners if _holds(row.when, values)]
     if named[:1] == [FRAMES]:
-        who, why = _by_proof(traced, words)
+        who, why = _by_proof(traced, words, stack)
+    elif named[:1] == ["your code"] and stack.who not in ("not-told", "your code"):
+        who, why = stack.who, words("owner.why.library")
     else:
         whos: list[Who] = [who for who in named if who != "frames"] or ["not-told"]
         only_library = whos[0] == "your code" and len(whos) > 1 and _package(record) and not _own_frame(traced)
@@ -62,8 +70,9 @@ def owner_of(finding: Finding, values: Mapping[str, Scalar], words: Catalogue) -
         return Owner()
     of_parent = finding.rule.failure_class in TOLD_BY_PARENT and "threads" not in traced.fields
     if who not in WITH_FRAME or of_parent or finding.rule.failure_class in TOLD_LATE:
-        return Owner(who, package=_package(record), why=why)
-    return Owner(who, _own_frame(traced), str(traced.fields.get("own_code", "")), _package(traced), why)
+        return Owner(who, package=_package(record) or stack.package, why=why)
+    code = str(traced.fields.get("own_code", ""))
+    return Owner(who, _own_frame(traced) or stack.frame, code, _package(traced) or stack.package, why)
 
 
 def with_frame(steps: Sequence[Step], owner: Owner, rule: Rule, words: Catalogue) -> tuple[Step, ...]:
@@ -85,12 +94,26 @@ def _holds(when: str, values: Mapping[str, Scalar]) -> bool:
     return not when or (name in values and (not wanted or str(values[name]) in wanted.split(",")))
 
 
-def _by_proof(record: Record, words: Catalogue) -> tuple[Who, str]:
+def _by_stack(examined: Examination) -> Owner:
+    """Return the owner that the frames around the proof tell."""
+    owner, own = (next((f for f in examined.facts if (f.type, f.role) == ("frame", r)), None) for r in ("owner", "own"))
+    if owner is None:
+        return Owner()
+    place = str(own.value).rpartition("(")[2].partition(" ")[0].rstrip(")") if own else ""
+    return Owner(cast("Who", owner.value), place if ":" in place else "", package=owner.of)
+
+
+def _by_proof(record: Record, words: Catalogue, stack: Owner) -> tuple[Who, str]:
     if record.tells("about peers"):
         return "not-told", ""
     for entry in find_entries(record):
         if who := _by_code(entry):
             return who, words("owner.why.code", code=entry.name)
+    if stack.who == "your code":
+        key = "owner.why.called" if stack.package else "owner.why.raised"
+        return stack.who, words(key, package=stack.package)
+    if stack.who != "not-told":
+        return stack.who, words("owner.why.library")
     if not _own_frame(record):
         package = find_package(str(record.fields.get("package") or record.fields.get("library") or ""))
         return package.owner if package else "framework", words("owner.why.library")

@@ -20,6 +20,7 @@ from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.refutation import is_refuted
 from logdoctor.reasoning.processes import Seat
+from logdoctor.reasoning.steps import count_of
 
 MAX_ROWS = 1 << 12
 OF_BLAMED: tuple[Role, ...] = ("cause", "symptom", "fallback", "benign")
@@ -52,10 +53,10 @@ def rank_rows(
     The table is empty if fewer than two ranks are known, or if no row has a failure, progress or culprit.
     """
     seats = state.processes.seats()
-    answer = _Answer(ranking, seats, state)
+    answer = _answer(ranking, seats, state)
     last_lines = _last_records(state)
     failures = _first_failures(state, _explained_failures(rules, matches, ranking), harmless, answer.ranks)
-    in_log = last_lines.keys() | failures.keys() | answer.ranks | state.steps.ranks
+    in_log = {*last_lines, *failures, *answer.ranks, *state.steps.ranks}
     if len(in_log) < 2:
         return ()
     all_ranks = sorted({*range(min(state.processes.expected or 0, MAX_ROWS)), *in_log})[:MAX_ROWS]
@@ -71,7 +72,8 @@ def rank_rows(
         part = answer.part(rank, failure) or _part_without_failure(rank, last_lines, in_log, began, per_node)
         row = _row(rank, part, seats.get(rank, Seat()), failure, answer, state)
         if rank in steps:
-            row = replace(row, last_progress=_progress(steps[rank]), progressed=_moment_of(steps[rank]))
+            progress = f"{steps[rank].fields.get('unit', 'step')} {count_of(steps[rank])}".rstrip()
+            row = replace(row, last_progress=progress, progressed=_moment_of(steps[rank]))
         rows.append(replace(row, heard=_moment_of(last_lines[rank])) if rank in last_lines else row)
     useful = any(row.failure or row.first_failure or row.last_progress or row.role == "culprit" for row in rows)
     return tuple(rows) if useful else ()
@@ -110,26 +112,14 @@ def _first_failures(
     return first
 
 
-class _Answer:
+class _Answer(Struct, frozen=True):
     """Ranks that the first cause blames, and their unfinished work."""
 
-    def __init__(self, ranking: Ranking, seats: Mapping[int, Seat], state: JobState) -> None:
-        self.ranks: set[int] = set()
-        self.never_started = self.busy_with = ""
-        self.failure: Failure | None = None
-        """The decisive line, for a blamed rank that printed no failure itself.  None if it is of another rank."""
-        if not ranking.causes:
-            return
-        finding = ranking.causes[0]
-        record = proof_of(finding)
-        self.ranks = _blamed(finding, seats)
-        if record.format != "ledger":
-            if state.processes.rank_of(record) in (None, *self.ranks):
-                self.failure = Failure(record, finding.rule.signature)
-        elif record.kind == "ledger.missing_rank" or record.fields.get("phase") == "enqueue":
-            self.never_started = _collective(record)
-        elif record.kind == "ledger.straggler":
-            self.busy_with = str(record.fields.get("work", ""))
+    ranks: Collection[int] = frozenset()
+    never_started: str = ""
+    busy_with: str = ""
+    failure: Failure | None = None
+    """The decisive line, for a blamed rank that printed no failure itself.  None if it is of another rank."""
 
     def part(self, rank: int, failure: Failure | None) -> Part | None:
         """Return the part of a blamed or failed rank. Return None for any other rank."""
@@ -138,6 +128,19 @@ class _Answer:
         if failure is None:
             return None
         return "victim" if self.ranks else "failed"
+
+
+def _answer(ranking: Ranking, seats: Mapping[int, Seat], state: JobState) -> _Answer:
+    if not ranking.causes:
+        return _Answer()
+    finding = ranking.causes[0]
+    record, ranks = proof_of(finding), _blamed(finding, seats)
+    if record.format != "ledger":
+        is_own = state.processes.rank_of(record) in (None, *ranks)
+        return _Answer(ranks, failure=Failure(record, finding.rule.signature) if is_own else None)
+    if record.kind == "ledger.missing_rank" or record.fields.get("phase") == "enqueue":
+        return _Answer(ranks, never_started=_collective(record))
+    return _Answer(ranks, busy_with=str(record.fields.get("work", "")) if record.kind == "ledger.straggler" else "")
 
 
 def _blamed(finding: Finding, seats: Mapping[int, Seat]) -> set[int]:
@@ -169,11 +172,10 @@ def _part_without_failure(
 
 
 def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _Answer, state: JobState) -> RankRow:
-    only_host = next(iter(state.processes.hosts)) if len(state.processes.hosts) == 1 else None
     return RankRow(
         rank=rank,
         role=part,
-        host=short_host(seat.host or "") or (only_host if part != "missing" else None),
+        host=short_host(seat.host or "") or (state.processes.only_host if part != "missing" else None),
         local_rank=seat.local_rank,
         pid=seat.pid,
         gpu=seat.gpu,
@@ -184,13 +186,6 @@ def _row(rank: int, part: Part, seat: Seat, failure: Failure | None, answer: _An
         never_started=answer.never_started if part == "culprit" else "",
         busy_with=answer.busy_with if part == "culprit" else "",
     )
-
-
-def _progress(step: Record) -> str:
-    fields = step.fields
-    value, total = fields.get("value"), fields.get("total")
-    number = "" if value is None else f" {value}/{total}" if total is not None else f" {value}"
-    return f"{fields.get('unit', 'step')}{number}"
 
 
 def _moment_of(record: Record) -> Moment:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 import regex
 from msgspec.structs import replace
 
+from logdoctor.frames import PYTHON
 from logdoctor.logs.multiline.python.reading import Traceback
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Value
@@ -35,7 +36,6 @@ LINE_MARKS = r"E {2,}|[|>] | {1,8}|[-*•] {1,4}|\d{1,2}[.)] |[`*]{1,3}"
 
 EXCEPTION_LINE = later(EXCEPTION)
 _ANY_TYPE = later(r"(?P<exception>(?:[A-Za-z_][\w<>]*\.)*[A-Z]\w*)(?P<inner>\b)(?:: (?P<message>.*)|:?\s*$)")
-FRAME = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
 _WAITED = later(r"Timed out waiting (?P<waited_ms>\d{1,10}) ?ms for (?:send|recv)")
 """Time-out of Gloo."""
 HEAD = later(r"^(?P<prefix>.*?)(?:Exception Group |Original )?Traceback \(most recent call last\)(?P<rest>.*)")
@@ -188,7 +188,7 @@ def _is_traceback_line(text: str) -> bool:
 
     It is a head, a frame or a source line below ``Original Traceback``.
     """
-    return bool(FRAME.match(text) or HEAD.match(text)) or text.startswith("    ")
+    return bool(PYTHON.match(text) or HEAD.match(text)) or text.startswith("    ")
 
 
 def _add_nested_line(traceback: Traceback, line: Message, nested_head: regex.Match[str] | None) -> None:
@@ -197,7 +197,7 @@ def _add_nested_line(traceback: Traceback, line: Message, nested_head: regex.Mat
     if nested_head and nested_head["process"]:
         traceback.fields |= number_fields({"local_rank": nested_head["process"]})
         traceback.lines.append(line.text.strip())
-    frame = FRAME.match(line.text)
+    frame = PYTHON.match(line.text)
     if frame:
         traceback.add_frame(frame["path"], frame["line"], frame["function"] or "")
 

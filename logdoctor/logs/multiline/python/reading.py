@@ -7,9 +7,9 @@ from itertools import chain
 
 from msgspec import Struct, field
 
+from logdoctor.frames import is_library, package_of, short_path
 from logdoctor.logs.multiline.nccl_lines import quoted_warning
 from logdoctor.logs.multiline.python.messages import message_fields
-from logdoctor.logs.multiline.python.paths import is_library, package_of, short_path
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
 from logdoctor.pack.regexes import later

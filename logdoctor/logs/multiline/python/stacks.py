@@ -16,7 +16,7 @@ from itertools import chain
 import regex
 from msgspec import Struct, field
 
-from logdoctor.logs.multiline.python.paths import is_library, short_path
+from logdoctor.frames import DUMP, SPY, is_library, short_path
 from logdoctor.logs.multiline.python.reading import MAX_FRAMES
 from logdoctor.logs.multiline.stack_headlines import headline_fields, is_headline
 from logdoctor.logs.record_pattern import Message, Multiline
@@ -31,9 +31,7 @@ _THREAD = later(
 )
 _PYSTACK = later(r"^\s*Traceback for thread (?P<id>\d+) .{0,200}\(most recent call last\)")
 _PROCESS = later(r"^\s*Process (?P<pid>\d{1,10}): ?(?P<command>.*)")
-_FRAME = later(r'^\s*File "(?P<path>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
 _PYSTACK_FRAME = later(r'^\s+(?:\(\w+\) )?File "(?P<path>[^"]*)", line (?P<line>\d+), in (?P<function>\S+)')
-_SPY_FRAME = later(r"^\s+(?P<function>\S.{0,300}?) \((?P<path>[^\s():][^():]{0,300})(?::(?P<line>\d+))?\)$")
 _IGNORED = later(
     r"^\s*(?:Extension modules:|<no Python frame>|\.\.\.$|Python v\d|Garbage-collecting|<freed|(?:Arguments|Locals):$)"
     r"|^ {8,}\S"
@@ -174,7 +172,7 @@ def _read_dumps(stacks: Stacks, below: Iterator[Message]) -> None:
     for line in below:
         thread = _THREAD.match(line.text)
         process = None if thread else _PROCESS.match(line.text)
-        frame = None if thread else _FRAME.match(line.text) or _SPY_FRAME.match(line.text)
+        frame = None if thread else DUMP.match(line.text) or SPY.match(line.text)
         if not frame and _begins_dump(stacks, line, thread, process):
             return
         if thread:

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 
 import regex
 
+from logdoctor.frames import PYTHON
 from logdoctor.logs.multiline.python.after import continues_working, is_caught
 from logdoctor.logs.multiline.python.exceptions import (
     EXCEPTION_LINE,
-    FRAME,
     HEAD,
     add_exception,
     read_exception_line,
@@ -126,7 +126,7 @@ def _without_prefix(prefix: str, below: Iterator[Message]) -> Iterator[Message]:
     for line in below:
         if prefix.strip() and has_prefix(line, prefix):
             rest = remove_prefix(line, prefix)
-            carries_prefix = carries_prefix or (FRAME.match(rest.text) or _TORN_FRAME.match(rest.text)) is not None
+            carries_prefix = carries_prefix or (PYTHON.match(rest.text) or _TORN_FRAME.match(rest.text)) is not None
             yield rest if carries_prefix else line
         else:
             yield line
@@ -136,7 +136,7 @@ def _read_frames(traceback: Traceback, lines: Iterator[Message], indent: int) ->
     """Take frames and their source lines. Return the exception line, which is already added, or None."""
     noise, after_frame = 0, False
     for line in lines:
-        frame = FRAME.match(line.text)
+        frame = PYTHON.match(line.text)
         if frame:
             traceback.add_frame(frame["path"], frame["line"], frame["function"] or "")
             traceback.taken.append(line.below)
