@@ -13,11 +13,13 @@ from logdoctor.logs import record_patterns
 from logdoctor.model import FACT_TYPES, Rule
 from logdoctor.model.kinds import fits
 from logdoctor.pack.yaml_lines import Path
-from logdoctor.reasoning.findings.values import OF_CULPRIT
+from logdoctor.reasoning.findings.values import OF_CULPRIT, OF_EXAMINED, OF_STATES
 
 TODO = "TODO"
 ALWAYS = set("job ranks nranks last_progress awaited last_awaited claim denies peer_host peer_name".split()) | {
-    *OF_CULPRIT
+    *OF_CULPRIT,
+    *OF_EXAMINED,
+    *OF_STATES,
 }
 VERSION = "_version"
 NAME = re.compile(r"\{(\w+)(\.\w+)?[|?}]")

@@ -6,7 +6,7 @@ the first few findings thoroughly. It opens no file and knows no rule by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
@@ -16,6 +16,8 @@ from logdoctor.model import Examination, Fact, Line, Record
 
 MOST_FACTS = 24
 """Facts of one proof, at most."""
+ABSENCE_OF: Mapping[str, str] = {"members": "names", "identity": "names", "reason": "reason"}
+"""Sort of evidence that is there where a question joined a fact of this type to the proof."""
 
 
 class Examined(Struct, frozen=True):
@@ -45,6 +47,7 @@ class Examined(Struct, frozen=True):
 def examine(scene: Scene) -> Examined:
     """Examine a proof."""
     own, answers = scene.own(), ask_all(scene)
-    joined = (fact for answer in answers for fact in answer.facts)
+    joined = [fact for answer in answers for fact in answer.facts]
     facts = tuple(dict.fromkeys((*own, *joined)))[:MOST_FACTS]
-    return Examined(scene, own, answers, Examination(facts, absences(scene)))
+    absent = absences(scene) - {ABSENCE_OF[fact.type] for fact in joined if fact.type in ABSENCE_OF}
+    return Examined(scene, own, answers, Examination(facts, absent))

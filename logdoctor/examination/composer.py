@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from logdoctor.examination import Examined
 from logdoctor.examination.questions import Answer
+from logdoctor.examination.same_device import SameDevice
 from logdoctor.examination.sentences import standard_sentences, tells_together
 from logdoctor.model import Cause, Evidence, Fact, Line, say_fact
 from logdoctor.model.catalogue import Catalogue
@@ -46,6 +47,15 @@ def compose(cause: Cause, examined: Examined, words: Catalogue) -> Cause:
         evidence=(*cause.evidence, *_new_lines(cause, shown)),
         facts=examined.known.facts,
     )
+
+
+def tell_device(cause: Cause, device: SameDevice, words: Catalogue) -> Cause:
+    """Return the cause with the device that the errors of the job name, if its words do not tell it."""
+    if device.thing in f"{cause.title} {cause.summary}":
+        return cause
+    key = "examined.same-device.host" if device.host else "examined.same-device"
+    text = words(key, thing=device.thing, host=device.host, count=device.count, of=device.of)
+    return replace(cause, summary=_with(cause.summary, [text], words))
 
 
 def _say(answer: Answer, words: Catalogue) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from logdoctor.examination import Examined, examine
-from logdoctor.examination.composer import compose
+from logdoctor.examination.composer import compose, tell_device
 from logdoctor.examination.questions import Scene
+from logdoctor.examination.same_device import SameDevice, same_device
 from logdoctor.logs.line_parser import read_message
 from logdoctor.model import Cause, Evidence, Examinations, Record, Source
 from logdoctor.model.catalogue import Catalogue
@@ -22,6 +23,8 @@ class CloserLook(Struct, frozen=True):
     found: tuple[Examined, ...]
     by_line: Mapping[tuple[str, int], Examined]
     """By the lines of the proofs, of their blocks, and of the answers. An earlier finding goes before a later one."""
+    device: SameDevice | None = None
+    """The device that errors of the whole job name again and again."""
 
     def records(self) -> Iterator[Record]:
         """Yield the answers as records."""
@@ -34,7 +37,10 @@ class CloserLook(Struct, frozen=True):
 
     def tell(self, causes: Iterable[Cause], words: Catalogue) -> tuple[Cause, ...]:
         """Return the causes with the facts that the examination of their proofs shows."""
-        return tuple(self._tell(cause, words) for cause in causes)
+        told = [self._tell(cause, words) for cause in causes]
+        if told and self.device is not None:
+            told[0] = tell_device(told[0], self.device, words)
+        return tuple(told)
 
     def absent(self, unexplained: Sequence[Evidence]) -> tuple[str, ...]:
         """Return what was looked for around the first unexplained line and not found. Without a line nothing was."""
@@ -51,7 +57,7 @@ def look_closer(reasoner: Reasoner, excerpts: Excerpts) -> CloserLook:
     """Examine the lines around the first findings."""
     found = tuple(examine(scene) for scene in _scenes(reasoner, excerpts))
     by_line = {(line.file, line.number): examined for examined in reversed(found) for line in examined.lines()}
-    return CloserLook(found, by_line)
+    return CloserLook(found, by_line, same_device(reasoner.failures) if found else None)
 
 
 def _scenes(reasoner: Reasoner, excerpts: Excerpts) -> Iterator[Scene]:

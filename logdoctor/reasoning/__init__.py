@@ -34,7 +34,7 @@ from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.match import find
 from logdoctor.reasoning.findings.reason_line import proof_of
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
-from logdoctor.reasoning.job_state import JobState
+from logdoctor.reasoning.job_state import TELLING, JobState
 from logdoctor.reasoning.lifecycle.clocks import earliest
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
@@ -131,6 +131,11 @@ class Reasoner:
         return self.state.lives.program.well is not None
 
     @property
+    def failures(self) -> Sequence[Record]:
+        """Return the failures in reading order, those without harm among them."""
+        return self._failures
+
+    @property
     def derived(self) -> tuple[Record, ...]:
         """Return what the questions conclude from all records."""
         return self._conclusions.derived
@@ -153,8 +158,11 @@ class Reasoner:
         return Conclusions(derived, matches, self.state.knowing(derived))
 
     def knowing(self, examined: Iterable[Record]) -> Reasoner:
-        """Return a reasoner that also knows these answers of the examination, if a rule asks for one of them."""
-        asked = tuple(record for record in examined if self._rules_matching(record))
+        """Return a reasoner that also knows these answers of the examination.
+
+        Those count that tell something to all rules, and those for which a rule asks.
+        """
+        asked = tuple(e for e in examined if e.kind in TELLING or self._rules_matching(e))
         if not asked:
             return self
         reasoner = copy.copy(self)

@@ -78,7 +78,8 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     told = (decisive, *_told(details, rule), *proofs[1:], *own)[:MAX_RECORDS]
     ranks = tuple(sorted({r for m in ordered if (r := state.processes.rank_of(m.record)) is not None}))
     latest = max((m.record for m in ordered), key=lambda e: e.order)
-    shown = Shown(rule, [decisive, *own], ordered, [*proofs, *details], blaming, ranks)
+    states = [m for name in _names(rule, "also") if name in matches for m in matches[name].all() if _is_state(m)]
+    shown = Shown(rule, [decisive, *own], ordered, [*proofs, *details], blaming, ranks, states)
     values = collect_values(shown, state)
     culprit = find_culprit(rule, counted, blaming, values, state)
     return Finding(
@@ -102,6 +103,10 @@ def _speakers(rule: Rule, counted: MatchLists, state: JobState) -> tuple[int, ..
     groups = [next(iter(counted.values()))] if together else counted.values()
     own = (m.record for group in groups for m in group if speaks_for_itself(m.record))
     return tuple(sorted({rank for record in own for rank in state.processes.ranks_of(record)}))
+
+
+def _is_state(match: Match) -> bool:
+    return "last_enqueued" in match.record.fields
 
 
 def _nearest_details(rule: Rule, decisive: Match, matches: MatchesBySymptom, state: JobState) -> Iterator[Match]:

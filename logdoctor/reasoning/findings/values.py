@@ -18,6 +18,21 @@ from logdoctor.reasoning.job_state import JobState
 OF_CULPRIT = ("rank", "host", "pid", "gpu")
 OF_ONE = ("rank", "pid", "gpu", "device", "wanted", "free", "capacity")
 """Slots that tell values of one rank. They are not told if several ranks show the failure."""
+OF_EXAMINED = (
+    "rank",
+    "host",
+    "pid",
+    "device",
+    "wanted",
+    "free",
+    "capacity",
+    "crowded",
+    "remove",
+    "keep",
+    "keep_version",
+)
+"""Slots that the lines beside the proof tell, where its own do not."""
+OF_STATES = ("all_had", "it_had", "one_had", "same_work", "same_group")
 OF_CALL = ("op", "seq")
 """Slots of a call that the words tell of all ranks."""
 Values = dict[str, Value]
@@ -31,6 +46,7 @@ class Shown(Struct, frozen=True):
     - ``telling``: the lines whose values are told, the first goes before the others
     - ``blaming``: the lines that name the culprit
     - ``ranks``: the ranks that show the failure
+    - ``states``: all lines that tell how far a rank has come in a process group
     """
 
     rule: Rule
@@ -39,6 +55,7 @@ class Shown(Struct, frozen=True):
     telling: Sequence[Match]
     blaming: Sequence[Match]
     ranks: tuple[int, ...]
+    states: Sequence[Match] = ()
 
 
 def collect_values(shown: Shown, state: JobState) -> Values:
@@ -70,6 +87,12 @@ def _of_lines(shown: Shown, _: Values, state: JobState) -> Values:
     return values
 
 
+def _of_examined(shown: Shown, _: Values, state: JobState) -> Values:
+    """Provide what other lines of the process tell beside the proof, where its own do not."""
+    told = state.examined.get(shown.decisive[0].record.order, ())
+    return {name: value for record in reversed(told) for name, value in record.fields.items() if name in OF_EXAMINED}
+
+
 def _sizes(_: Shown, values: Values, __: JobState) -> Values:
     """Provide ``limit`` for ``limit_kb``."""
     sizes = {name.removesuffix("_kb"): n for name, n in values.items() if name.endswith("_kb") and isinstance(n, int)}
@@ -96,6 +119,27 @@ def _call(shown: Shown, _: Values, state: JobState) -> Values:
         if len({*map(str, calls.values())}) > 1:
             apart[name] = ()
     return apart
+
+
+def _states(shown: Shown, values: Values, state: JobState) -> Values:
+    """Provide how far the ranks had come: ``all_had``, ``it_had`` or ``one_had``, the number of the last call enqueued.
+
+    All of them tell the same, or a single rank waits, or else the words tell it of one. ``same_work`` is the number in
+    which all wait, if no line names the call, and ``same_group`` its group.
+    """
+    told: dict[tuple[Value | None, ...], set[int | None]] = {}
+    for m in shown.states:
+        same = tuple(m.record.fields.get(name) for name in ("work", "last_enqueued", "last_completed", "pg"))
+        told.setdefault(same, set()).add(state.processes.rank_of(m.record))
+    if not told:
+        return {}
+    (work, enqueued, _, group), ranks = next(iter(told.items()))
+    alike = len(told) == 1 and ranks >= {*shown.ranks}
+    had = "one_had" if not alike else "it_had" if len(shown.ranks) < 2 else "all_had"
+    found: Values = {had: enqueued} if enqueued is not None else {}
+    if alike and work is not None and not values.get("op") and not values.get("seq"):
+        found |= {"same_work": work} | ({"same_group": group} if group is not None else {})
+    return found
 
 
 def _other_side(shown: Shown, values: Values, state: JobState) -> Values:
@@ -139,10 +183,12 @@ def _waits(shown: Shown, _: Values, __: JobState) -> Values:
 
 PROVIDERS: Sequence[Callable[[Shown, Values, JobState], Values]] = (
     _of_job,
+    _of_examined,
     _of_lines,
     _sizes,
     _members,
     _call,
+    _states,
     _other_side,
     _waits,
 )

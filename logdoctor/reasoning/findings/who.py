@@ -161,9 +161,19 @@ def named(failure: Failure, state: JobState) -> Naming | None:
     pointed = _naming("named" if ranks or hosts else "other-side", failure, ranks, hosts)
     if failure.blaming and pointed.names_somebody:
         return pointed
+    if silent := _silent(failure, state):
+        return silent
     fields = {failure.rule.culprit.get(part, "nobody") for part in PARTS}
     of_line = not is_derived(failure.proof) and fields != {"nobody"} and fields.isdisjoint(OF_PEER)
     return _told("named", failure, state) if of_line else None
+
+
+def _silent(failure: Failure, state: JobState) -> Naming | None:
+    """Name those who did not come, as the lines around the proof tell."""
+    fields = [e.fields for e in state.examined.get(failure.proof.order, ())]
+    ranks = tuple(rank for of_one in fields for rank in numbers(of_one.get("missing_ranks")))
+    hosts = tuple(host for of_one in fields for host in short_hosts(of_one.get("missing_hosts")))
+    return _naming("named", failure, ranks, hosts) if ranks or hosts else None
 
 
 def other_side(failure: Failure, state: JobState) -> Naming | None:
@@ -340,12 +350,21 @@ def find_speakers(rule: Rule, counted: MatchLists, state: JobState) -> Speakers:
     records, lent = [m.record for m in decisive], False
     nameless = all(state.processes.rank_of(e) is None for e in records)
     captured = captured_ranks(decisive) if nameless else ()
+    if nameless and not captured:
+        records = [e for record in records for e in _as_examined(record, state)]
+        nameless = all(state.processes.rank_of(e) is None for e in records)
     if nameless and not captured and rule.role in ("cause", "fallback"):
         ends, lent = _ends(rule, counted, records, state)
         hosts = hosts_of(records, state)
         records += [e for e in ends if not hosts or state.processes.host_of(e) in (None, *hosts)]
     ranks, hosts = captured or ranks_of(records, state), hosts_of(records, state) or captured_hosts(decisive)
     return Speakers(records, ranks, hosts, lent)
+
+
+def _as_examined(record: Record, state: JobState) -> Sequence[Record]:
+    """Return the record, or what a line beside it tells of the same process."""
+    told = [e for e in state.examined.get(record.order, ()) if "told_by" in e.fields]
+    return told or (record,)
 
 
 def _ends(rule: Rule, counted: MatchLists, records: Sequence[Record], state: JobState) -> tuple[Sequence[Record], bool]:
