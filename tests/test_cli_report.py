@@ -28,7 +28,7 @@ def test_every_format_names_the_signature_and_the_proof(format, log):
 
 def test_a_page_shows_the_lines_around_the_proof(log):
     assert '<pre class="around">' in call("diagnose", "-f", "html", log).stdout
-    assert '<pre class="around">' not in call("diagnose", "-f", "html", stdin=LOG).stdout
+    assert '<pre class="around">' in call("diagnose", "-f", "html", stdin=LOG).stdout
 
 
 def test_a_report_is_a_page_in_a_file_and_one_line_on_the_terminal(log, tmp_path):

@@ -21,7 +21,7 @@ from corpus_cases import read_case
 from rule_texts import BOOK
 
 from logdoctor.model import Diagnosis, Do, Verdict, Who
-from logdoctor.model.numbers import format_size
+from logdoctor.model.numbers import format_duration, format_size
 from logdoctor.model.sentences import split_sentences
 from logdoctor.render import languages, render
 from logdoctor.render.catalogue import Catalogue, catalogue
@@ -216,8 +216,10 @@ def shown_numbers(diagnosis: Diagnosis) -> set[str]:
         job.id,
         job.ranks_expected,
     )
-    sizes = " ".join(format_size(int(kb) * 1024) for kb in re.findall(r"(\d+)kB", lines))
-    text = f"{lines} {sizes} {' '.join(map(str, names))} {len(job.ranks_seen)}"
+    numbers = [float(n) for n in dict.fromkeys(re.findall(r"\d+(?:\.\d+)?", lines))]
+    said = [format_duration(n * scale) for n in numbers for scale in (0.001, 1)]
+    said += [format_size(round(n * scale)) for n in numbers for scale in (1, 1 << 10, 1 << 20)]
+    text = f"{lines} {' '.join(said)} {' '.join(map(str, names))} {len(job.ranks_seen)}"
     return {*re.findall(r"\d+(?:\.\d+)?", text), *re.findall(r"\d+", text)}
 
 

@@ -59,7 +59,7 @@ def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     assert {f"logdoctor/_rules/{r}" for r in rules} <= names
     beside = ("signatures.tsv", "failure_classes.tsv", "mechanism.tsv", "rule.schema.json")
     assert {f"logdoctor/_rules/{name}" for name in beside} <= names
-    assert "logdoctor/classifier/model.json" in names
+    assert "logdoctor/classifier/model.json.gz" in names
     assert {f"logdoctor/codes/data/{name}.tsv" for name in catalogues()} <= names
     assert {f"logdoctor/codes/words/{name}.tsv" for name in ("action", "blame", "page")} <= names
     assert any(n.startswith("logdoctor/render/templates/") for n in names)

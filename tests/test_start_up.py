@@ -22,8 +22,8 @@ from logdoctor.cli import read_plain_call
 from logdoctor.cli.commands import app
 
 ALLOWED_ROOMS = {
-    *("", "classifier", "cli", "codes", "inputs", "logs", "matcher", "model", "module_names", "pack"),
-    *("pipeline", "reasoning", "render", "ruleset", "version"),
+    *("", "classifier", "cli", "codes", "examination", "frames", "inputs", "logs", "matcher", "model"),
+    *("module_names", "pack", "pipeline", "reasoning", "render", "ruleset", "version"),
 }
 UNUSED = {
     *("logdoctor.cli.commands", "logdoctor.cli.diagnose_command", "logdoctor.model.json_schema"),

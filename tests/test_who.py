@@ -350,7 +350,7 @@ def test_receiver_that_was_not_ready_is_blamed_and_not_the_sender(cause_of):
 def test_chain_of_waits_tells_who_is_waited_for_and_does_not_wait(cause_of):
     wait = "NCCL EP timeout for combine receive, rank {}, local_expert_idx 2, src_rank {}"
     assert (
-        "Rank 1 is waited for, and no line shows it waiting." in cause_of(wait.format(2, 0), wait.format(0, 1)).summary
+        "Rank 1 is waited for and does not say that it waits." in cause_of(wait.format(2, 0), wait.format(0, 1)).summary
     )
 
 

@@ -15,4 +15,4 @@ from logdoctor.classifier.counting import FeatureCounter
 
 __all__ = ["SHIPPED_MODEL", "FeatureCounter"]
 
-SHIPPED_MODEL = Path(__file__).parent / "model.json"
+SHIPPED_MODEL = Path(__file__).parent / "model.json.gz"

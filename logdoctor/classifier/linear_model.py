@@ -6,6 +6,7 @@ A model is read from JSON, never from pickle, because a pickle can run code.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -16,8 +17,10 @@ from msgspec import Meta, Struct
 
 from logdoctor.classifier.features import BUCKETS
 from logdoctor.model import InputError
-from logdoctor.model.own_files import read_bytes
+from logdoctor.model.own_files import MAX_BYTES, read_bytes
 
+GZIP = b"\x1f\x8b"
+"""Beginning of a compressed model, as the shipped one is."""
 FORMAT = "logdoctor.classifier/2"
 HEALTHY = "healthy"
 UNKNOWN = "unknown"
@@ -113,7 +116,10 @@ def load_model(path: Path) -> LinearModel:
 
 @lru_cache(maxsize=2)
 def _load_cached(path: Path, _changed: int, _size: int) -> LinearModel:
-    return _make_model(msgspec.json.decode(read_bytes(path), type=_ModelFile))
+    data = read_bytes(path)
+    if data.startswith(GZIP):
+        data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, MAX_BYTES)
+    return _make_model(msgspec.json.decode(data, type=_ModelFile))
 
 
 def _make_model(file: _ModelFile) -> LinearModel:

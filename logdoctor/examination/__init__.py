@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from logdoctor.examination.absences import Absences
 from logdoctor.examination.questions import Answer, Scene, ask_all
-from logdoctor.model import Examination, Fact, Line, Record
+from logdoctor.model import Examination, Fact, LifecycleSign, Line, Record
 
 MOST_FACTS = 24
 """Facts of one proof, at most."""
@@ -21,7 +21,7 @@ ABSENCE_OF: Mapping[str, str] = {"members": "names", "identity": "names", "reaso
 
 
 class Examined(Struct, frozen=True):
-    """What the lines around one proof show."""
+    """Facts around one proof, and answers of the questions."""
 
     scene: Scene
     own: tuple[Fact, ...]
@@ -36,7 +36,8 @@ class Examined(Struct, frozen=True):
         for answer in self.answers:
             fields = {name: value for name, value in answer.fields.items() if value not in (None, "", ())}
             line, text, kind = answer.base.line, answer.base.text, f"examined.{answer.kind}"
-            yield Record(line, "examined", kind, text, proof.source, "error", fields, proof.order)
+            signs = (LifecycleSign(tells=("values",)),) if answer.shared else ()
+            yield Record(line, "examined", kind, text, proof.source, "error", fields, proof.order, signs=signs)
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines on which the proof or an answer may stand."""

@@ -25,7 +25,7 @@ class Stack(Struct, frozen=True):
     lines: tuple[Said, ...]
     """The lines of the frames, in the order of the log."""
     is_above: bool = False
-    """Whether it stands above the proof, as the traceback of an exception does."""
+    """True if it stands above the proof, as the traceback of an exception does."""
 
     @property
     def named(self) -> tuple[Frame, ...]:

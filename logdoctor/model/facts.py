@@ -34,7 +34,7 @@ ABSENCES = frozenset({"frames", "names", "reason", "sender"})
 Place = Literal["proof", "block", "above", "below"]
 """Place of a line: the proof itself, another line of its record, or a line above or below that record."""
 Kin = Literal["same", "open", "other"]
-"""Whether a line is of the process of the proof; open: no prefix tells."""
+"""The answer to: is a line of the process of the proof? open: no prefix tells."""
 
 
 class Fact(Struct, frozen=True):
@@ -84,7 +84,7 @@ class Said(Struct, frozen=True):
 
 
 class Examination(Struct, frozen=True):
-    """What the lines around a proof show."""
+    """Facts around a proof, and what was looked for there and not found."""
 
     facts: tuple[Fact, ...] = ()
     """Facts of the proof, of its block, and of lines that were joined to it."""

@@ -40,6 +40,7 @@ Tell = Literal[
     "version",
     "setting",
     "stack",
+    "values",  # an answer of the examination, of which the words of any rule may tell the values
     "peer",  # the other side of a lost connection; the field ``peer`` or the text names it
     "about peers",  # an end that follows from the end of another process, for example a lost connection
     "about order",  # an end that may follow from an order to end

@@ -34,7 +34,7 @@ from logdoctor.reasoning.findings.conditions import Conditions
 from logdoctor.reasoning.findings.match import find
 from logdoctor.reasoning.findings.reason_line import proof_of
 from logdoctor.reasoning.findings.symptoms import Matches, load_index
-from logdoctor.reasoning.job_state import TELLING, JobState
+from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import earliest
 from logdoctor.reasoning.lifecycle.heartbeat import SILENCE, Listen
 from logdoctor.reasoning.lifecycle.refutation import standing
@@ -162,7 +162,7 @@ class Reasoner:
 
         Those count that tell something to all rules, and those for which a rule asks.
         """
-        asked = tuple(e for e in examined if e.kind in TELLING or self._rules_matching(e))
+        asked = tuple(e for e in examined if e.tells("values") or self._rules_matching(e))
         if not asked:
             return self
         reasoner = copy.copy(self)

@@ -26,8 +26,6 @@ from logdoctor.reasoning.processes import Processes
 from logdoctor.reasoning.steps import Steps, count_of, is_any
 
 MAX_NAMES = 4096
-TELLING = frozenset({"examined.identity", "examined.memory", "examined.missing", "examined.packages"})
-"""Answers of the examination that name somebody, or tell values that the words of any rule may use."""
 MAX_SETTINGS, MAX_SETTING_LENGTH = 256, 300
 
 
@@ -52,7 +50,7 @@ class JobState:
         self.named_ends = self.lives.named_ends
         self.environment: dict[tuple[str, str], None] = {}
         self.examined: dict[int, list[Record]] = {}
-        """What the lines around a proof tell of its process, by `Record.order`."""
+        """Answers about the process of a proof, by `Record.order`."""
         self._wanted: Callable[[Record], bool] = is_any
         """Filter for records of the selected run."""
         self.readers = (
@@ -144,7 +142,7 @@ class JobState:
         view = copy.copy(self)
         derived, view.examined = [*derived], {}
         for record in derived:
-            if record.kind in TELLING:
+            if record.tells("values"):
                 view.examined.setdefault(record.order, []).append(record)
         view.named_ends = replace(self.named_ends, first_death=next((e for e in derived if "how" in e.fields), None))
         return view

@@ -122,7 +122,7 @@ def _identity_of_record(record: Record) -> dict[str, object]:
 
 
 class Answer(Struct, frozen=True):
-    """What a question found."""
+    """A finding of a question."""
 
     kind: str
     """The name of the answer: the record is ``examined.<kind>``, the sentence has the same key."""
@@ -136,8 +136,10 @@ class Answer(Struct, frozen=True):
     """The facts of other lines that the question joined to the proof."""
     form: str = ""
     """The variant of the sentence: ``examined.<kind>.<form>``."""
+    shared: bool = False
+    """True if the words of any rule may tell its values, and those named in it may be the culprit."""
     silent: bool = False
-    """Whether only a rule tells it: it has no sentence of its own."""
+    """True if only a rule tells it: it has no sentence of its own."""
 
 
 Ask = Callable[[Scene], Iterable[Answer]]

@@ -46,7 +46,7 @@ def identity_beside(scene: Scene) -> Iterator[Answer]:
     if len(found) > 1 and not apart and _HEAD.search(head.text):
         who = ", ".join(f"{name} {value}" for name, value in found.items())
         facts = tuple(Fact("identity", name, value, head.line) for name, value in found.items())
-        yield Answer("identity", head, {**found, "told_by": head.line.number, "who": who}, facts=facts)
+        yield Answer("identity", head, {**found, "told_by": head.line.number, "who": who}, facts=facts, shared=True)
 
 
 def _identity(said: Said) -> dict[str, Value]:

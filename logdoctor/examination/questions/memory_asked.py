@@ -62,7 +62,14 @@ def memory_asked(scene: Scene) -> Iterator[Answer]:
     lines = tuple(said.line for said in asked.lines)
     facts = tuple(asked.sizes.values())
     yield Answer(
-        "memory", asked.lines[0], {**fields, **({form: "yes"} if form else {})}, lines, facts, form, silent=is_own
+        "memory",
+        asked.lines[0],
+        {**fields, **({form: "yes"} if form else {})},
+        lines,
+        facts,
+        form,
+        shared=True,
+        silent=is_own,
     )
 
 

@@ -98,7 +98,9 @@ def _one_file(_: Scene, listed: Mapping[str, Package], block: str) -> Answer | N
             facts = tuple(
                 Fact("version", "found", p.version, p.said.line, of=p.name, said=p.said.text) for p in (one, other)
             )
-            return Answer("packages", one.said, fields, (one.said.line, other.said.line), facts, "one-file")
+            return Answer(
+                "packages", one.said, fields, (one.said.line, other.said.line), facts, "one-file", shared=True
+            )
     return None
 
 
@@ -137,7 +139,7 @@ def _compiled(scene: Scene, listed: Mapping[str, Package], block: str) -> Answer
                 "second_version": there.version,
             }
             fact = Fact("version", "found", there.version, there.said.line, of=there.name, said=there.said.text)
-            return Answer("packages", there.said, fields, (there.said.line,), (fact,), needed.role)
+            return Answer("packages", there.said, fields, (there.said.line,), (fact,), needed.role, shared=True)
     return None
 
 

@@ -128,8 +128,8 @@ def _answer(found: Members, total: int | None) -> Answer:
     fact = Fact("members", "missing", names, base.line, of=found.noun)
     lines = tuple(said.line for said in found.lines[1:3])
     if total and total > len(names) and found.ranks:
-        return Answer("missing", base, {**fields, "of": total}, lines, (fact,), "of")
-    return Answer("missing", base, fields, lines, (fact,))
+        return Answer("missing", base, {**fields, "of": total}, lines, (fact,), "of", shared=True)
+    return Answer("missing", base, fields, lines, (fact,), shared=True)
 
 
 def _members(heading: regex.Match[str], lines: Sequence[Said]) -> Members | None:
