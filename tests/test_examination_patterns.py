@@ -26,21 +26,21 @@ PATTERNS: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     },
     "two lines together": {
         "two-lines-interface-and-those-of-the-host": (("enp5s0f0", "ens5f0np0"), ()),
-        "two-lines-not-for-a-refused-peer": (("10.66.1.14:17822 refused",), ("is not among", "nearest")),
         "two-lines-who-joined-and-who-not": (("did not come: rank 2",), ("does not name",)),
         "two-lines-choice-of-a-parser": (("cosin", "cosine"), ()),
-        "two-lines-interface-of-nccl": (("ib2", "ib0"), ()),
+        "two-lines-not-for-a-refused-peer": (("10.66.1.14:17822 refused",), ("is not among", "nearest")),
     },
     "no guess beside a fact": {
         "guess-not-beside-a-missing-shard": (("val_07.bin",), ("Often",)),
         "guess-not-beside-an-abort-with-a-reason": (("courant number 3.72 exceeds 1.0",), ("Often",)),
+        "two-lines-interface-of-nccl": (("ib2", "ib0"), ("Often",)),
         "guess-stays-above-an-unexplained-abort": (("Often",), ("Before it",)),
     },
     "the fact behind the cut": {
         "cut-errno-behind-a-long-name": (("8192, 1024", "8192, 512"), ()),
         "cut-ofi-reason-in-an-error-stack": (("Input/output error",), ()),
-        "cut-not-where-a-new-message-begins": (("No space left on device",), ("/data/lists/train.txt",)),
         "cut-sizes-of-a-long-oom-line": (("3.38 GiB", "1.62 GiB"), ()),
+        "cut-not-where-a-new-message-begins": (("No space left on device",), ("/data/lists/train.txt",)),
     },
     "the reason above the block": {
         "reason-above-a-host-key-refused": (("Host key verification failed",), ("Often",)),
@@ -61,6 +61,7 @@ PATTERNS: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "two packages that do not fit": {
         "misfit-numpy-abi-of-an-extension": (("96", "88"), ("traceback",)),
         "misfit-http-client-of-a-library": (("proxies", "tracklog"), ()),
+        "misfit-numpy-name-in-a-plotting-library": (("bool8", "gaugekit"), ("your code",)),
         "misfit-not-in-own-code": (("loop.py:31",), ("pip", "versions that fit")),
     },
 }
