@@ -59,6 +59,10 @@ SAMPLES = {
         "address.asked=node-a:1234",
     ),
     "dial tcp 10.96.0.1:443: connect: connection refused": ("address.refused=10.96.0.1:443",),
+    "pair.cc:799] connect [10.0.0.4]:50114 -> [10.0.0.5]:17822: Connection refused": (
+        "address.own=10.0.0.4:50114",
+        "address.refused=10.0.0.5:17822",
+    ),
     "The server socket is listening on [::]:29500": ("address.listens=[::]:29500",),
     "coordinator advertised 10.8.0.4, connection to 192.168.7.2:9000 timed out": (
         "address.advertised=10.8.0.4",
@@ -81,9 +85,13 @@ def extract(text: str) -> Iterator[Found]:
     """Yield addresses with a role."""
     matches = [*_ADDRESS.finditer(text)] if _DIGITS.search(text) else []
     refused = bool(matches and _REFUSED.search(text))
-    ends = [0, *(match.end() for match in matches)]
+    ends, starts = [0, *(match.end() for match in matches)], [*(match.start() for match in matches[1:]), len(text)]
+    carried = ""
     for i, match in enumerate(matches):
-        role = role_beside(text, match.span("host"), (ends[i], match.end()), _BEFORE, _AFTER)
+        role = carried or role_beside(text, match.span("host"), (ends[i], match.end()), _BEFORE, _AFTER)
+        carried = ""
+        if role == "asked" and text[match.end() : starts[i]].strip() == "->":
+            role, carried = "own", role
         if role == "asked" and refused:
             role = "refused"
         if role:

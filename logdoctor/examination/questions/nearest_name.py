@@ -39,6 +39,8 @@ _INTERFACE = later(
     r"^\s*\d{1,3}: (?P<name>[\w.-]{1,15})(?:@[\w.-]+)?: <|^(?P<name>[a-z][\w.-]{1,14}):? +(?:flags=|Link encap)"
     r"|\bUsing (?:\[\d+\])?(?P<name>[a-z][\w.-]{1,14}):(?=[\d\[a-f])"
 )
+_ROW_OF_IP = later(r"\d{1,3}: (?P<name>[\w.-]{1,15})(?:@[\w.-]+)?: <[A-Z_,]+> mtu ")
+"""A row of ``ip link``. Its number looks like the label of a task."""
 
 
 @asks
@@ -100,6 +102,7 @@ def _existing(scene: Scene, sort: str) -> tuple[Sequence[str], Sequence[Line]]:
                 return [*items], (heading.line, *islice(items.values(), 2))
     if sort.endswith("interface"):
         found = {m["name"]: said.line for said in near for m in (_INTERFACE.search(said.text),) if m}
+        found |= {m["name"]: said.line for said in scene.around() for m in (_ROW_OF_IP.match(said.line.text),) if m}
         return [*found], [*dict.fromkeys(found.values())]
     return (), ()
 
