@@ -1,4 +1,4 @@
-"""What the lines around a proof show together: who is silent, whose failure it is, what it wanted and what exists."""
+"""Lines around a proof put together: the silent ones, the owner of a failure, and what was wanted and what exists."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ RMM = (
     "java.lang.OutOfMemoryError: Could not allocate native memory: std::bad_alloc: out_of_memory: CUDA error",
 )
 ASKED = [
-    (RMM, "50123.5 MB", "8120 MB", 2, True),
+    (RMM, "48.9 GiB", "7.93 GiB", 2, True),
     (
         (
             "Free memory on device cuda:1 (12.5/79.1 GiB) on startup is less than desired GPU memory utilization (0.9, 71.2 GiB).",
@@ -378,7 +378,7 @@ def test_different_numbers_are_told_of_one(cause_of):
 
 def test_call_goes_before_its_number(cause_of):
     told = cause_of(*waiting((1, 87, 90, 2), (4, 87, 90, 2), with_call=True)).summary
-    assert told.startswith("Ranks 1,4 waited in ALLREDUCE 87 for 600000 ms and gave up. Each had completed 86")
+    assert told.startswith("Ranks 1,4 waited in ALLREDUCE 87 for 10 min and gave up. Each had completed 86")
 
 
 # ── the same device again ───────────────────────────────────────────────────────────────────────────────────────────

@@ -52,7 +52,7 @@ class JobState:
         self.named_ends = self.lives.named_ends
         self.environment: dict[tuple[str, str], None] = {}
         self.examined: dict[int, list[Record]] = {}
-        """What the lines around a proof tell of its process, by `Record.order`."""
+        """Answers of the examination about the process of a proof, by `Record.order`."""
         self._wanted: Callable[[Record], bool] = is_any
         """Filter for records of the selected run."""
         self.readers = (
