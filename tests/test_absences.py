@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from logdoctor.examination.absences import absences
+from logdoctor.examination.absences import Absences
 from logdoctor.examination.questions import Scene
-from logdoctor.model import Line, Record, Source
+from logdoctor.model import ABSENCES, Line, Record, Source
 
 PROOF = "[rank3] collective timed out"
 
@@ -16,7 +16,8 @@ def around(above: str = "", below: str = "") -> frozenset[str]:
     lines = [Line("a.log", number, text) for number, text in enumerate(texts, 1)]
     proof = next(line for line in lines if line.text == PROOF)
     record = Record(proof, "c10d", "c10d.timeout", PROOF, Source(rank=3), "error", {}, 1)
-    return absences(Scene(None, record, proof, lines, lambda text: (text, Source())))
+    absent = Absences(Scene(None, record, proof, lines, lambda text: (text, Source())))
+    return {sort for sort in ABSENCES if sort in absent}
 
 
 def test_lone_proof_has_no_frames_names_or_reason():

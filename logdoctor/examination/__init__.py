@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from logdoctor.examination.absences import absences
+from logdoctor.examination.absences import Absences
 from logdoctor.examination.questions import Answer, Scene, ask_all
 from logdoctor.model import Examination, Fact, Line, Record
 
@@ -49,5 +49,5 @@ def examine(scene: Scene) -> Examined:
     own, answers = scene.own(), ask_all(scene)
     joined = [fact for answer in answers for fact in answer.facts]
     facts = tuple(dict.fromkeys((*own, *joined)))[:MOST_FACTS]
-    absent = absences(scene) - {ABSENCE_OF[fact.type] for fact in joined if fact.type in ABSENCE_OF}
+    absent = Absences(scene, (ABSENCE_OF[fact.type] for fact in joined if fact.type in ABSENCE_OF))
     return Examined(scene, own, answers, Examination(facts, absent))

@@ -25,14 +25,28 @@ _REASON = later(
 )
 _TOLD_LATER = later(r"(?i)\b(?:errno|because|due to|caused by|reason|denied|no such file|no space left)\b")
 """Words of a reason below a proof, where an error alone is rather its result."""
+_SENDER = later(
+    r"(?i)\b(?:out of memory|oom(?:[-_ ]?kill\w*)?|memory cgroup|killed process|memory limit|scancel|cancelled|preempt\w*"
+    r"|time limit|sent by|sending (?:process|signal)|received signal)\b"
+)
 _DIGITS = later(r"\d+")
 NEAR_BELOW = 3
 """Lines below a block that still name the processes of it."""
 
 
-def absences(scene: Scene) -> frozenset[str]:
-    """Return the sorts of evidence that no line of the process near the proof shows."""
-    return frozenset(sort for sort, shows in _SORTS.items() if not shows(scene))
+class Absences:
+    """The sorts of evidence that no line of the process near a proof shows. They are looked for when somebody asks."""
+
+    def __init__(self, scene: Scene, found: Iterable[str] = ()) -> None:
+        """``found`` are sorts that are known to be shown."""
+        self._scene, self._shown = scene, dict.fromkeys(found, True)
+
+    def __contains__(self, sort: object) -> bool:
+        if not isinstance(sort, str) or sort not in _SORTS:
+            return False
+        if sort not in self._shown:
+            self._shown[sort] = _SORTS[sort](self._scene)
+        return not self._shown[sort]
 
 
 def _shows_frames(scene: Scene) -> bool:
@@ -57,6 +71,11 @@ def _shows_reason(scene: Scene) -> bool:
     return _any_other(scene.above(), _REASON.search, own) or _any_other(scene.below(), _TOLD_LATER.search, own)
 
 
+def _shows_sender(scene: Scene) -> bool:
+    """Return whether a line tells who ends processes: the out-of-memory killer, a scheduler, a person."""
+    return any(_SENDER.search(said.text) for lines in (scene.above(), scene.below()) for said in lines)
+
+
 def _any_other(lines: Iterable[Said], find: Callable[[str], object], own: set[str]) -> bool:
     return any(find(said.text) and _without_numbers(said.text) not in own for said in lines)
 
@@ -70,4 +89,5 @@ _SORTS: Mapping[str, Callable[[Scene], bool]] = {
     "frames": _shows_frames,
     "names": _shows_names,
     "reason": _shows_reason,
+    "sender": _shows_sender,
 }

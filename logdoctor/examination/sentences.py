@@ -19,7 +19,7 @@ FORMS: dict[FactType, Sequence[tuple[str, ...]]] = {
         ("got", "expected"),
     ),
     "count": (("wanted", "free"), ("got", "expected"), ("wanted", "existing")),
-    "members": (("missing",), ("ended",), ("waiting",), ("reported",)),
+    "members": (("missing",),),
     "version": (("compiled", "loaded"), ("required", "found"), ("loaded", "required"), ("driver", "required")),
     "name": (("wanted", "nearest"), ("wanted", "existing"), ("wanted",), ("component",)),
     "address": (("asked", "own"), ("asked",), ("listens",), ("refused",)),

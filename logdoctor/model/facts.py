@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -29,7 +29,7 @@ FactType = Literal[
     "advice",
 ]
 FACT_TYPES = frozenset(get_args(FactType))
-ABSENCES = frozenset({"frames", "names", "reason"})
+ABSENCES = frozenset({"frames", "names", "reason", "sender"})
 """Sorts of evidence that are looked for around a proof."""
 Place = Literal["proof", "block", "above", "below"]
 """Place of a line: the proof itself, another line of its record, or a line above or below that record."""
@@ -88,7 +88,7 @@ class Examination(Struct, frozen=True):
 
     facts: tuple[Fact, ...] = ()
     """Facts of the proof, of its block, and of lines that were joined to it."""
-    absent: frozenset[str] = frozenset()
+    absent: Container[str] = ()
     """Sorts of evidence that were looked for around the proof and not found, of `ABSENCES`."""
 
 

@@ -11,7 +11,7 @@ from logdoctor.examination.composer import compose, tell_device
 from logdoctor.examination.questions import Scene
 from logdoctor.examination.same_device import SameDevice, same_device
 from logdoctor.logs.line_parser import read_message
-from logdoctor.model import Cause, Evidence, Examinations, Record, Source
+from logdoctor.model import ABSENCES, Cause, Evidence, Examinations, Record, Source
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pipeline.excerpts import AROUND, Excerpts
 from logdoctor.reasoning import Reasoner
@@ -45,7 +45,7 @@ class CloserLook(Struct, frozen=True):
     def absent(self, unexplained: Sequence[Evidence]) -> tuple[str, ...]:
         """Return what was looked for around the first unexplained line and not found. Without a line nothing was."""
         examined = [self.by_line.get((e.line.file, e.line.number)) for e in unexplained[:1]]
-        return tuple(sorted(examined[0].known.absent)) if examined and examined[0] else ()
+        return tuple(sort for sort in sorted(ABSENCES) if examined and examined[0] and sort in examined[0].known.absent)
 
     def _tell(self, cause: Cause, words: Catalogue) -> Cause:
         places = ((e.line.file, e.line.number) for e in cause.evidence[:1] if cause.by == "rule")

@@ -16,7 +16,7 @@ OPEN = later(r"\{(\w+(?:\.\w+)?)([?}])")
 _DEFAULT = later(r"\{(\w+(?:\.\w+)?)\|")
 LONGEST = 160
 """Characters of a value. A longer value is cut at its end."""
-TITLE = 70
+TITLE = 96
 """Characters of a title. In a longer one the values are cut."""
 SHORTEST = 24
 """Characters that a value of a title keeps."""
