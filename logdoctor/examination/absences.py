@@ -26,8 +26,8 @@ _REASON = later(
 _TOLD_LATER = later(r"(?i)\b(?:errno|because|due to|caused by|reason|denied|no such file|no space left)\b")
 """Words of a reason below a proof, where an error alone is rather its result."""
 _SENDER = later(
-    r"(?i)\b(?:out of memory|oom(?:[-_ ]?kill\w*)?|memory cgroup|killed process|memory limit|scancel|cancelled|preempt\w*"
-    r"|time limit|sent by|sending (?:process|signal)|received signal)\b"
+    r"(?i)\b(?:out of memory|oom(?:[-_ ]?kill\w*)?|memory cgroup|killed process|memory limit|scancel|cancelled"
+    r"|preempt\w*|time limit|sent by|sending (?:process|signal)|received signal)\b"
 )
 _DIGITS = later(r"\d+")
 NEAR_BELOW = 3

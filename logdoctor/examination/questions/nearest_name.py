@@ -21,8 +21,10 @@ SHORTEST = 3
 MOST = 8
 """Existing names that are told."""
 LAUNCHERS = (
-    "torchrun mpirun mpiexec mpiexec.hydra srun sbatch accelerate deepspeed horovodrun jsrun aprun prun prterun ray python python3 singularity apptainer"
-    " enroot docker podman composer colossalai msrun paddle flux charmrun conda mamba module numactl nsys ncu ibrun torchx"
+    "torchrun mpirun mpiexec mpiexec.hydra srun sbatch accelerate deepspeed horovodrun jsrun aprun prun prterun ray"
+    " python python3 singularity apptainer enroot"
+    " docker podman composer colossalai msrun paddle flux charmrun conda mamba module"
+    " numactl nsys ncu ibrun torchx"
 ).split()
 _NO_INTERFACE = later(
     r"(?i)\b(?:interfaces? found matching|find address for:|find interface) ?['\"`]?(?P<name>[\w.-]{2,40})"
@@ -33,7 +35,8 @@ _HEADING = later(
     r"(?i)\b(?:available|existing|valid|supported|known|possible|detected|visible|found)\b[^:\n]{0,60}:\s*$"
 )
 _ITEM = later(
-    r"^\s*(?:[-*•]\s*|\d{1,3}[.:)]\s+)?['\"`]?(?P<name>[A-Za-z_][\w.@/-]{0,60})['\"`]?(?:\s*[:(,;].{0,120}|\s{2,}.{0,120})?$"
+    r"^\s*(?:[-*•]\s*|\d{1,3}[.:)]\s+)?['\"`]?(?P<name>[A-Za-z_][\w.@/-]{0,60})['\"`]?"
+    r"(?:\s*[:(,;].{0,120}|\s{2,}.{0,120})?$"
 )
 _INTERFACE = later(
     r"^\s*\d{1,3}: (?P<name>[\w.-]{1,15})(?:@[\w.-]+)?: <|^(?P<name>[a-z][\w.-]{1,14}):? +(?:flags=|Link encap)"
@@ -94,12 +97,12 @@ def _existing(scene: Scene, sort: str) -> tuple[Sequence[str], Sequence[Line]]:
     near = [*scene.block(), *islice(scene.below(), BELOW), *islice(scene.above(), ABOVE)]
     for said in near:
         told = next((f for f in scene.facts(said, "name") if f.role == "existing"), None)
-        if told is not None and isinstance(told.value, tuple) and _fits(sort, said, scene):
+        if told is not None and isinstance(told.value, tuple) and _fits(sort, said):
             return tuple(map(str, told.value)), (said.line,)
     for heading in near:
-        if _HEADING.search(heading.text) and _fits(sort, heading, scene):
-            if items := _list_below(heading, scene):
-                return [*items], (heading.line, *islice(items.values(), 2))
+        is_heading = _HEADING.search(heading.text) and _fits(sort, heading)
+        if is_heading and (items := _list_below(heading, scene)):
+            return [*items], (heading.line, *islice(items.values(), 2))
     if sort.endswith("interface"):
         found = {m["name"]: said.line for said in near for m in (_INTERFACE.search(said.text),) if m}
         found |= {m["name"]: said.line for said in scene.around() for m in (_ROW_OF_IP.match(said.line.text),) if m}
@@ -107,7 +110,7 @@ def _existing(scene: Scene, sort: str) -> tuple[Sequence[str], Sequence[Line]]:
     return (), ()
 
 
-def _fits(sort: str, said: Said, scene: Scene) -> bool:
+def _fits(sort: str, said: Said) -> bool:
     """Return whether the list is of the sort that is wanted: it is in the block, or its line names the sort."""
     return said.is_of_proof or (bool(sort) and sort.rpartition(" ")[2] in said.text.lower())
 

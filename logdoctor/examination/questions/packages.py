@@ -19,10 +19,12 @@ SHORTEST = 4
 """Letters of the part of a package's name by which the block speaks of it."""
 _OF_LIBRARIES = later(
     r"(?i)undefined (?:symbol|reference)|symbol lookup|shared object|\bABI\b|incompatib|mismatch|compiled|cannot import"
-    r"|no module named|version|has no attribute|unexpected keyword|positional argument|DLL load failed|built (?:with|for|against)"
+    r"|no module named|version|has no attribute|unexpected keyword|positional argument|DLL load failed"
+    r"|built (?:with|for|against)"
 )
 _ROW = later(
-    r"^\s*(?:\[(?:pip3?|conda)\] )?(?P<name>[A-Za-z][\w.-]{2,60})(?:==| {1,60})(?P<version>\d+\.\d[\w.+-]{0,30})(?:\s+\S{1,60}){0,2}\s*$"
+    r"^\s*(?:\[(?:pip3?|conda)\] )?(?P<name>[A-Za-z][\w.-]{2,60})(?:==| {1,60})"
+    r"(?P<version>\d+\.\d[\w.+-]{0,30})(?:\s+\S{1,60}){0,2}\s*$"
 )
 _VARIANT = later(r"[-_](?:cu(?:da)?-?(?P<cuda>\d{2,3})x?|rocm[\d.-]*|cpu|gpu|headless|binary|nightly)$")
 _BUILD = later(r"\+cu(?P<cuda>\d{2})")
@@ -52,10 +54,8 @@ def packages(scene: Scene) -> Iterator[Answer]:
         return
     block = " ".join(said.text.lower() for said in scene.block())
     listed = _listed(scene)
-    for kind in (_one_file, _compiled):
-        if (answer := kind(scene, listed, block)) is not None:
-            yield answer
-            return
+    if (answer := _one_file(listed, block) or _compiled(scene, listed)) is not None:
+        yield answer
 
 
 def _listed(scene: Scene) -> Mapping[str, Package]:
@@ -74,7 +74,7 @@ def _around(scene: Scene) -> Iterator[Said]:
         yield said
 
 
-def _one_file(_: Scene, listed: Mapping[str, Package], block: str) -> Answer | None:
+def _one_file(listed: Mapping[str, Package], block: str) -> Answer | None:
     """Return two packages of one family. Each writes its files into the same folder, so one overwrites the other."""
     families: dict[str, list[Package]] = {}
     for package in listed.values():
@@ -122,7 +122,7 @@ def _cuda(name: str) -> str:
     return (found["cuda"] or "")[:2] if found else ""
 
 
-def _compiled(scene: Scene, listed: Mapping[str, Package], block: str) -> Answer | None:
+def _compiled(scene: Scene, listed: Mapping[str, Package]) -> Answer | None:
     """Return the version that the block was compiled against or needs, and another one that is there."""
     own = scene.own("version")
     if any(fact.role in ("found", "loaded", "driver") for fact in own):
