@@ -35,7 +35,8 @@ def scenes(case: Path, knowledge) -> list[tuple[Scene, tuple]]:
         numbers = [line.number for line in (*record.lines, record.line, proof)]
         before, after = proof.number - min(numbers), max(numbers) - proof.number
         lines = reader.excerpts.around(proof, before + AROUND, after + AROUND)
-        found.append((Scene(rule, record, proof, lines, _read), (rule, record, proof, lines)))
+        parts = rule, record, proof, lines, lead.told
+        found.append((Scene(rule, record, proof, lines, _read, lead.told), parts))
     return found
 
 
@@ -51,7 +52,7 @@ def healthy_lines() -> tuple[str, ...]:
     return tuple(texts)
 
 
-def with_foreign(rule, record, proof, lines, foreign) -> Scene:
+def with_foreign(rule, record, proof, lines, explained, foreign) -> Scene:
     """Return the scene with foreign lines right above and below the block."""
     own = {line.number for line in (*record.lines, record.line, proof)}
     above = [line for line in lines if line.number < min(own)]
@@ -60,8 +61,13 @@ def with_foreign(rule, record, proof, lines, foreign) -> Scene:
     new_below = [Line(proof.file, max(own) + 1 + i, text) for i, text in enumerate(foreign)]
     moved_up = [Line(line.file, line.number - len(foreign), line.text) for line in above]
     moved_down = [Line(line.file, line.number + len(foreign), line.text) for line in below]
+    moved = {
+        line.number + len(foreign) * (1 if line.number > max(own) else -1 if line.number < min(own) else 0): line
+        for line in lines
+    }
+    told = {(line.file, number) for number, line in moved.items() if (line.file, line.number) in explained}
     inside = [line for line in lines if line.number in own]
-    return Scene(rule, record, proof, [*moved_up, *new_above, *inside, *new_below, *moved_down], _read)
+    return Scene(rule, record, proof, [*moved_up, *new_above, *inside, *new_below, *moved_down], _read, told)
 
 
 def told(scene: Scene) -> list[tuple]:

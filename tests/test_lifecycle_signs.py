@@ -12,6 +12,7 @@ import pytest
 from format_probe import formats
 
 from logdoctor import model, reasoning
+from logdoctor.examination import SHARED
 from logdoctor.logs import line_parser, parse_text, record_patterns
 from logdoctor.logs.about import add_subject
 from logdoctor.model import LifecycleSign, Mark, Tell
@@ -50,7 +51,7 @@ def test_each_mark_and_each_thing_told_belongs_to_a_kind_and_is_used(words):
     sources = [Path(model.__file__).parent / "log.py", *Path(reasoning.__file__).parent.rglob("*.py")]
     used = {word for source in sources for word in words_used_in(ast.parse(source.read_text(encoding="utf-8")))}
     by_words = add_subject((LifecycleSign("fails"),), "cancelled, the connection was closed by peer")
-    signs = [*(sign for _, signs in kinds_with_signs() for sign in signs), *by_words]
+    signs = [*(sign for _, signs in kinds_with_signs() for sign in signs), *by_words, SHARED]
     stated = {word for sign in signs for word in (sign.mark, *sign.tells)}
     assert [word for word in get_args(words) if word and (word not in used or word not in stated)] == []
 

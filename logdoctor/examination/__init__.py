@@ -14,6 +14,8 @@ from logdoctor.examination.absences import Absences
 from logdoctor.examination.questions import Answer, Scene, ask_all
 from logdoctor.model import Examination, Fact, LifecycleSign, Line, Record
 
+SHARED = LifecycleSign(tells=("values",))
+"""Sign of an answer of which the words of any rule may tell the values."""
 MOST_FACTS = 24
 """Facts of one proof, at most."""
 ABSENCE_OF: Mapping[str, str] = {"members": "names", "identity": "names", "reason": "reason"}
@@ -36,7 +38,7 @@ class Examined(Struct, frozen=True):
         for answer in self.answers:
             fields = {name: value for name, value in answer.fields.items() if value not in (None, "", ())}
             line, text, kind = answer.base.line, answer.base.text, f"examined.{answer.kind}"
-            signs = (LifecycleSign(tells=("values",)),) if answer.shared else ()
+            signs = (SHARED,) if answer.shared else ()
             yield Record(line, "examined", kind, text, proof.source, "error", fields, proof.order, signs=signs)
 
     def lines(self) -> Iterator[Line]:

@@ -24,7 +24,7 @@ from logdoctor.pack.regexes import later
 MOST_SENTENCES = 2
 MOST_LINES = 4
 """Lines that are added to the proof, at most."""
-QUOTED = ("name", "path", "address", "version", "size", "count", "members", "setting", "reason", "code")
+QUOTED = ("name", "path", "address", "version", "size", "count", "members", "reason", "code")
 """Types of facts of which the line is shown with the proof."""
 _FOLDERS = later(r"^(?:[^\s/]*/)+|^(?:\[[0-9a-fA-F:.]*\]|\*|0\.0\.0\.0):(?=\d+$)")
 """Folders of a path, and the address that stands for all interfaces of a host."""

@@ -120,7 +120,7 @@ def _has_all(template: str, values: Values) -> bool:
 def tells_equals_apart(form: str, values: Values) -> bool:
     """Return whether the form tells two equal values as a difference: "got 3 instead of 3"."""
     return any(
-        str(values.get(one)) == str(values.get(other))
+        one != other and str(values.get(one)) == str(values.get(other))
         for one, between, other in (pair.groups() for pair in _PAIR.finditer(form))
         if _OTHER.sub("", other) == one or _APART.search(between)
     )
