@@ -40,7 +40,8 @@ def compose(cause: Cause, examined: Examined, words: Catalogue) -> Cause:
     shown = [line for answer in answers for line in (answer.base.line, *answer.lines)]
     shown += [fact.line for fact in examined.own if fact.type in QUOTED and not tells(fact, told, words.lang)]
     cause = replace(cause, summary=_with(cause.summary, sentences[:MOST_SENTENCES], words))
-    if sentences or tells_together(examined.own, lambda fact: tells(fact, told, words.lang)):
+    is_known = any(answer.shared for answer in answers)
+    if sentences or is_known or tells_together(examined.own, lambda fact: tells(fact, told, words.lang)):
         cause = _without_guesses(cause, words)
     return replace(
         cause,
@@ -71,7 +72,8 @@ def _plain(value: object) -> str:
 def _is_told(answer: Answer, told: str) -> bool:
     """Return whether the words tell all values of the answer already."""
     values = [str(v) for value in answer.fields.values() for v in (value if isinstance(value, tuple) else (value,))]
-    return bool(values) and all(value in told for value in values)
+    joined = told.replace(", ", ",")
+    return bool(values) and all(value.replace(", ", ",") in joined for value in values)
 
 
 def tells(fact: Fact, told: str, lang: str = "en") -> bool:
