@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -277,7 +278,7 @@ def leaky(tmp_path, clean_environment):
 @pytest.mark.parametrize("format", ["html", "markdown", "jira", "sarif"])
 def test_shared_formats_hold_no_names(format, leaky):
     out = call("-f", format, leaky).stdout
-    assert "ada" not in out.replace("adapt", "").replace("readab", "").replace("metada", "")
+    assert not re.search(r"\bada\b", out)
     assert "gx4" not in out
     plain = out.replace("&lt;", "<").replace("&gt;", ">").replace("%3C", "<").replace("%3E", ">").replace("\\", "")
     assert "<host-a>.log" in plain
