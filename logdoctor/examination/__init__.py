@@ -43,7 +43,7 @@ class Examined(Struct, frozen=True):
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines on which the proof or an answer may stand."""
-        yield from (said.line for said in self.scene.block())
+        yield from (said.line for said in self.scene.block)
         yield from (answer.base.line for answer in self.answers)
 
 

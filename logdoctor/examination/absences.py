@@ -50,13 +50,13 @@ class Absences:
 
 
 def _shows_frames(scene: Scene) -> bool:
-    return any(read_frame(said.text) for lines in (scene.block(), scene.above(), scene.below()) for said in lines)
+    return any(read_frame(said.text) for lines in (scene.block, scene.above(), scene.below()) for said in lines)
 
 
 def _shows_names(scene: Scene) -> bool:
     """Return whether the block, or a line right below, names another process or host than that of the proof."""
     own = {str(value) for value in (scene.record.rank, scene.record.host) if value is not None}
-    texts = (said.text for lines in (scene.block(), islice(scene.below(), NEAR_BELOW)) for said in lines)
+    texts = (said.text for lines in (scene.block, islice(scene.below(), NEAR_BELOW)) for said in lines)
     return any(name not in own for text in texts for name in _names(text))
 
 
@@ -67,7 +67,7 @@ def _names(text: str) -> Iterator[str]:
 
 def _shows_reason(scene: Scene) -> bool:
     """Return whether another line than the proof, and than its repetitions, tells a reason."""
-    own = {_without_numbers(said.text) for said in scene.block()}
+    own = {_without_numbers(said.text) for said in scene.block}
     return _any_other(scene.above(), _REASON.search, own) or _any_other(scene.below(), _TOLD_LATER.search, own)
 
 

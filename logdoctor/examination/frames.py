@@ -80,7 +80,7 @@ def stack_of(scene: Scene) -> Stack | None:
 
     A traceback stands above its exception, and the handler of a crash prints its stack below.
     """
-    block = [*scene.block()]
+    block = [*scene.block]
     if frames := _read(block):
         proof = next((at for at, said in enumerate(block) if said.place == "proof"), 0)
         last = max((at for at, said in enumerate(block) if read_frame(said.text)), default=0)

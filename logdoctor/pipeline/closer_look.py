@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from msgspec import Struct
 
@@ -61,12 +62,13 @@ def look_closer(reasoner: Reasoner, excerpts: Excerpts) -> CloserLook:
 
 
 def _scenes(reasoner: Reasoner, excerpts: Excerpts) -> Iterator[Scene]:
+    read = cache(_read)  # neighbourhoods overlap
     for lead in reasoner.leading():
         record, proof = lead.record, lead.proof
         numbers = [line.number for line in (*record.lines, record.line, proof)]
         before, after = proof.number - min(numbers), max(numbers) - proof.number
         lines = excerpts.around(proof, before + AROUND, after + AROUND)
-        yield Scene(lead.rule, record, proof, lines, _read, lead.told)
+        yield Scene(lead.rule, record, proof, lines, read, lead.told)
 
 
 def _read(text: str) -> tuple[str, Source]:

@@ -59,7 +59,7 @@ class Scene:
 
     def own(self, *types: FactType) -> tuple[Fact, ...]:
         """Return the facts of the proof, then those of the other lines of its block."""
-        lines = sorted(self.block(), key=lambda said: said.place != "proof")
+        lines = sorted(self.block, key=lambda said: said.place != "proof")
         return tuple(fact for said in lines for fact in self.facts(said, *types))
 
     def above(self) -> Iterator[Said]:
@@ -70,10 +70,12 @@ class Scene:
         """Yield the lines of the process below the block, the nearest first."""
         return self._of_process(self._below, "below")
 
-    def block(self) -> Iterator[Said]:
-        """Yield the lines of the proof and its block, in the order of the log."""
-        for number in sorted(self._own):
-            yield self._say(self._own[number], "proof" if number == self.proof.number else "block")
+    @cached_property
+    def block(self) -> tuple[Said, ...]:
+        """The lines of the proof and its block, in the order of the log."""
+        places: Iterator[tuple[int, Place]]
+        places = ((number, "proof" if number == self.proof.number else "block") for number in sorted(self._own))
+        return tuple(self._say(self._own[number], place) for number, place in places)
 
     def around(self) -> Iterator[Said]:
         """Yield the lines above and below the block in the order of the log, those of other processes among them."""

@@ -74,7 +74,7 @@ def inner_reason(scene: Scene) -> Iterator[Answer]:
     The message of the wrapper ends with the whole message of the inner exception.
     Kind ``inner`` (exception, message, wrapper, rank).
     """
-    proof = next((said for said in scene.block() if said.place == "proof"), None)
+    proof = next((said for said in scene.block if said.place == "proof"), None)
     wrapper = _EXCEPTION.search(proof.text) if proof else None
     if proof is None or wrapper is None:
         return

@@ -34,7 +34,7 @@ def identity_beside(scene: Scene) -> Iterator[Answer]:
     Two heads that differ are of two processes, and nobody knows which of them printed the block.
     """
     source = scene.record.source
-    if scene.record.rank is not None or source.local_rank is not None or any(map(_identity, scene.block())):
+    if scene.record.rank is not None or source.local_rank is not None or any(map(_identity, scene.block)):
         return
     beside = chain(islice(scene.above(), NEAREST), islice(scene.below(), 1))
     heads = [(said, found) for said in beside if (found := _identity(said))]

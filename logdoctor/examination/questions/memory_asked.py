@@ -45,7 +45,7 @@ def memory_asked(scene: Scene) -> Iterator[Answer]:
     """
     if scene.rule is None or scene.rule.failure_class not in OUT_OF_MEMORY:
         return
-    own = _read(scene, scene.block())
+    own = _read(scene, scene.block)
     is_own = {"wanted", "free"} <= own.sizes.keys()
     asked = own if is_own else _nearest(scene)
     if asked is None:

@@ -46,7 +46,7 @@ def misfit(scene: Scene) -> Iterator[Answer]:
     call are gone; then all frames are of libraries. It says nothing of a call in the user's own code.
     Kind ``misfit`` (callee, argument, unexpected, takes, given, module, attribute, package, where).
     """
-    proof = next((said for said in scene.block() if said.place == "proof"), None)
+    proof = next((said for said in scene.block if said.place == "proof"), None)
     if proof is None or not any(word in proof.text for word in _WORDS):
         return
     found = next((match for pattern in _MISFITS if (match := pattern.search(proof.text))), None)

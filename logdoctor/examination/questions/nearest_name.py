@@ -63,7 +63,7 @@ def nearest_name(scene: Scene) -> Iterator[Answer]:
     near = _nearest(wanted, names)
     if names is LAUNCHERS and not near:
         return
-    proof = next(said for said in scene.block() if said.place == "proof")
+    proof = next(said for said in scene.block if said.place == "proof")
     existing = () if names is LAUNCHERS else tuple(names)[:MOST]
     fields: dict[str, Value] = {
         "unknown": wanted,
@@ -86,7 +86,7 @@ def _wanted(scene: Scene) -> tuple[str, str]:
     if found is not None:
         return str(found.value), found.of.removesuffix("s")
     if scene.rule is not None and scene.rule.signature == "net.no-interface":
-        told = next((m["name"] for said in scene.block() for m in (_NO_INTERFACE.search(said.text),) if m), "")
+        told = next((m["name"] for said in scene.block for m in (_NO_INTERFACE.search(said.text),) if m), "")
         near = (f for said in chain(scene.above(), scene.below()) for f in scene.facts(said, "setting"))
         return told or next((str(f.value).lstrip("=^") for f in near if _CHOOSES.search(f.of)), ""), "interface"
     return "", ""
@@ -94,7 +94,7 @@ def _wanted(scene: Scene) -> tuple[str, str]:
 
 def _existing(scene: Scene, sort: str) -> tuple[Sequence[str], Sequence[Line]]:
     """Return the names that exist, and the lines that tell them."""
-    near = [*scene.block(), *islice(scene.below(), BELOW), *islice(scene.above(), ABOVE)]
+    near = [*scene.block, *islice(scene.below(), BELOW), *islice(scene.above(), ABOVE)]
     for said in near:
         told = next((f for f in scene.facts(said, "name") if f.role == "existing"), None)
         if told is not None and isinstance(told.value, tuple) and _fits(sort, said):
@@ -117,7 +117,7 @@ def _fits(sort: str, said: Said) -> bool:
 
 def _list_below(heading: Said, scene: Scene) -> dict[str, Line]:
     """Return the names in the lines right below a heading."""
-    lines = sorted(chain(scene.block(), scene.above(), scene.below()), key=lambda said: said.line.number)
+    lines = sorted(chain(scene.block, scene.above(), scene.below()), key=lambda said: said.line.number)
     items: dict[str, Line] = {}
     for said in (said for said in lines if said.line.number > heading.line.number):
         item = _ITEM.match(said.text)

@@ -50,9 +50,9 @@ def packages(scene: Scene) -> Iterator[Answer]:
 
     Kind ``packages`` (first, first_version, second, second_version; remove, keep, keep_version).
     """
-    if not any(_OF_LIBRARIES.search(said.text) for said in scene.block()):
+    if not any(_OF_LIBRARIES.search(said.text) for said in scene.block):
         return
-    block = " ".join(said.text.lower() for said in scene.block())
+    block = " ".join(said.text.lower() for said in scene.block)
     listed = _listed(scene)
     if (answer := _one_file(listed, block) or _compiled(scene, listed)) is not None:
         yield answer

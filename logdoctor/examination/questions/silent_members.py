@@ -93,7 +93,7 @@ def silent_members(scene: Scene) -> Iterator[Answer]:
     """Yield the members that did not come, if the lines of a time-out name them, or all others."""
     if not _waits(scene):
         return
-    lines = [*reversed([*islice(scene.above(), ABOVE)]), *scene.block(), *islice(scene.below(), BELOW)]
+    lines = [*reversed([*islice(scene.above(), ABOVE)]), *scene.block, *islice(scene.below(), BELOW)]
     for at, said in enumerate(lines):
         heading = _MISSING.search(said.text)
         if heading is not None and (found := _members(heading, lines[at:])):
