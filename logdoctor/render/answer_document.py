@@ -16,7 +16,7 @@ from logdoctor.model.numbers import number
 from logdoctor.model.sentences import split_sentences
 from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
-from logdoctor.render.columns import shorten, values_in
+from logdoctor.render.columns import shorten_end, values_in, words_in
 from logdoctor.render.document import Document, LogLine, Paragraph, Section, Task
 from logdoctor.render.entity_names import process_name, rank_count, rank_names, suspect_name
 from logdoctor.render.phrases import (
@@ -90,7 +90,7 @@ def _unknown(diagnosis: Diagnosis, words: Catalogue) -> str:
     said = next((line.line.text.strip() for line in diagnosis.unexplained), "")
     if frame := find_frame(said):
         return words("unknown.frames", frame=frame.told)
-    return words("unknown.line", text=shorten(said, LONGEST_QUOTE)) if said else words("unknown")
+    return words("unknown.line", text=shorten_end(said, LONGEST_QUOTE)) if said else words("unknown")
 
 
 def _is_at_end_of_file(progress: Progress | None, diagnosis: Diagnosis) -> bool:
@@ -162,7 +162,7 @@ def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     yield Section("happened", words("happened"), (Paragraph(sentences),) if sentences else ())
     if cause:
         told = " ".join((cause.title, cause.summary, *(fact.said for fact in cause.facts)))
-        lines = log_lines(_proof(cause, diagnosis.job), values_in(told))
+        lines = log_lines(_proof(cause, diagnosis.job), words_in(told))
         yield Section("proof", words("proof"), tuple(lines))
     elif not calm:
         seen = (*(line for suspect in diagnosis.suspects for line in suspect.evidence), *diagnosis.unexplained)

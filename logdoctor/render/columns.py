@@ -24,6 +24,7 @@ _FAILURE_WORDS = later(
 _WORD = later(r"(?:\w|[./:@-](?=\w))+")
 _VALUE = later(r"\d|[A-Z]{3}|[a-z_][A-Z]|\w[/_]\w")
 """A word that is a value or a name rather than everyday language."""
+_PLAIN_WORD = later(r"[a-z]{4,}")
 _NEAR = 14
 """Characters by which a cut may move to fall between words."""
 
@@ -88,12 +89,13 @@ def shorten(text: str, room: int, told: Collection[str] = ()) -> str:
     """Cut ``text`` to at most ``room`` columns. A `` … `` marks each gap.
 
     The start stays, and the first word about a failure with the text around it. The end stays if there is room. If
-    words of ``told`` would be cut away, the part with most of them stays instead.
+    words of ``told`` would be cut away, the part with most of them stays instead. Plain words stand there in lower
+    case.
     """
     if text_width(text) <= room:
         return text
     short = _shorten_around_failure(text, room - 3)
-    wanted = [m for m in _WORD.finditer(text) if m[0] in told]
+    wanted = [m for m in _WORD.finditer(text) if m[0] in told or m[0].lower() in told]
     missing = {m[0] for m in wanted}.difference(_WORD.findall(short))
     behind = [m for m in wanted if m.start() >= room // 4]
     return _shorten_around(text, room - 6, behind) if missing and behind else short
@@ -146,9 +148,19 @@ def _start_of_word(text: str) -> int:
     return text.find(" ", 0, _NEAR) + 1
 
 
+def shorten_end(text: str, room: int) -> str:
+    """Cut the end of ``text``, between words if possible, so that it has at most ``room`` columns."""
+    return text if text_width(text) <= room else f"{_head(text, room - 2)} …"
+
+
 def values_in(text: str) -> set[str]:
     """Return the numbers, paths and names in ``text``."""
     return {word for word in _WORD.findall(text) if _VALUE.search(word)}
+
+
+def words_in(text: str) -> set[str]:
+    """Return the values in ``text``, and its longer plain words in lower case."""
+    return values_in(text).union(_PLAIN_WORD.findall(text.lower()))
 
 
 def shorten_path(location: str, room: int) -> str:
