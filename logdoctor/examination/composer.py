@@ -34,14 +34,16 @@ def compose(cause: Cause, examined: Examined, words: Catalogue) -> Cause:
     """Return the cause with sentences and lines of what its examination shows."""
     told = f"{cause.title} {cause.summary}"
     answers = [answer for answer in examined.answers if not answer.silent]
-    sentences = [text for answer in answers if not _is_told(answer, told) and (text := _say(answer, words))]
+    said = [(answer, text) for answer in answers if not _is_told(answer, told) and (text := _say(answer, words))]
+    sentences = [text for answer, text in said if not answer.beside]
     if not sentences and not any(tells(fact, told, words.lang) for fact in examined.own):
         sentences = [*standard_sentences(examined.own, words)][:1]
+    is_known = sentences or any(answer.shared for answer in answers)
+    sentences += [text for answer, text in said if answer.beside]
     shown = [line for answer in answers for line in (answer.base.line, *answer.lines)]
     shown += [fact.line for fact in examined.own if fact.type in QUOTED and not tells(fact, told, words.lang)]
     cause = replace(cause, summary=_with(cause.summary, sentences[:MOST_SENTENCES], words))
-    is_known = any(answer.shared for answer in answers)
-    if sentences or is_known or tells_together(examined.own, lambda fact: tells(fact, told, words.lang)):
+    if is_known or tells_together(examined.own, lambda fact: tells(fact, told, words.lang)):
         cause = _without_guesses(cause, words)
     return replace(
         cause,

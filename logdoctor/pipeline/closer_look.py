@@ -68,7 +68,7 @@ def _scenes(reasoner: Reasoner, excerpts: Excerpts) -> Iterator[Scene]:
         numbers = [line.number for line in (*record.lines, record.line, proof)]
         before, after = proof.number - min(numbers), max(numbers) - proof.number
         lines = excerpts.around(proof, before + AROUND, after + AROUND)
-        yield Scene(lead.rule, record, proof, lines, read, lead.told)
+        yield Scene(lead.rule, record, proof, lines, read, lead.told, excerpts.head(proof.file))
 
 
 def _read(text: str) -> tuple[str, Source]:

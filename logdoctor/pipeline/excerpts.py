@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 
 from msgspec import Struct, field
 
@@ -24,6 +24,8 @@ MAX_LOGS = 64
 MAX_LINE_BYTES = 500
 AROUND = 30
 """Lines above and below a record that are kept."""
+HEAD = 30
+"""First lines of a log that are read for its settings."""
 MAX_AROUND_BYTES = 8 << 10
 """Bytes that are kept on each side of a record."""
 MAX_NEIGHBOURHOOD_BYTES = 2 << 20
@@ -161,6 +163,11 @@ class Excerpts:
                 for other in chain(log.first_lines(MAX_CUT_BYTES, numbers), log.last_lines(MAX_CUT_BYTES, numbers)):
                     found.setdefault(other.number, other)
         return [found[number] for number in sorted(found)]
+
+    def head(self, name: str) -> list[Line]:
+        """Return the first lines of a log."""
+        log = next((log for log in self.logs if log.name == name), None)
+        return list(islice(log.first_lines(MAX_CUT_BYTES), HEAD)) if log else []
 
     def finish(self, name: str, lines: int) -> None:
         """Set the line count of a log that was read to its end."""

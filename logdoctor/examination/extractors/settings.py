@@ -19,6 +19,8 @@ _SET = later(
       | [ ](?:is|has[ ](?:the[ ])?value)[ ](?=[\d"'`]) )
     [`]?(?P<value>{_VALUE})"""
 )
+_BY_ENVIRONMENT = later(rf"(?P<name>{_NAME}) set by environment(?: variable)? to (?P<value>\S[^\n,;=]{{0,80}}?)\.?\s*$")
+"""The end of a line of NCCL, whose value may hold spaces."""
 _FLAG = later(
     rf"(?<![\w-])(?P<name>--[a-z][\w-]{{1,60}})(?:=|[ ](?=\S*[\d/=:]|\S{{0,60}}\w(?:[ ]--"
     rf"|$))(?!-))(?P<value>{_VALUE})"
@@ -33,6 +35,7 @@ SAMPLES = {
     "UCX_TLS=tcp,UCX_LOG_LEVEL=info": ("setting.set=tcp (UCX_TLS)", "setting.set=info (UCX_LOG_LEVEL)"),
     "--use-hwthread-cpus option.": (),
     "NCCL INFO NCCL_BUFFSIZE set by environment to 1073741824.": ("setting.set=1073741824 (NCCL_BUFFSIZE)",),
+    "NCCL INFO NCCL_NET set by environment to AWS Libfabric.": ("setting.set=AWS Libfabric (NCCL_NET)",),
     "NCCL INFO NCCL_IB_DISABLE set by environment to 1": ("setting.set=1 (NCCL_IB_DISABLE)",),
     "Setting OMP_NUM_THREADS environment variable for each process to be 1": (),
     "UCX_TLS=^cma is used with FI_PROVIDER = efa": ("setting.set=^cma (UCX_TLS)", "setting.set=efa (FI_PROVIDER)"),
@@ -65,7 +68,10 @@ SAMPLES = {
 def extract(text: str) -> Iterator[Found]:
     """Yield settings with their value."""
     if "_" in text and _UPPER.search(text):
-        for match in _SET.finditer(text):
+        whole = _BY_ENVIRONMENT.search(text)
+        if whole:
+            yield _found("set", whole[0], whole["name"], whole["value"])
+        for match in _SET.finditer(text) if not whole else ():
             yield _found("set", match[0], match["name"], match["value"])
     if "--" in text:
         for match in _FLAG.finditer(text):

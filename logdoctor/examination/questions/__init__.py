@@ -34,11 +34,13 @@ class Scene:
         lines: Sequence[Line],
         read: Read,
         told: Container[tuple[str, int]] = (),
+        start: Sequence[Line] = (),
     ) -> None:
         """Prepare to read ``lines``, those around the record in the order of the log, its own among them.
 
         ``rule`` holds by ``record``, or is None for a failure without a rule. ``proof`` is the line that is quoted.
         ``read`` strips the prefixes off a line. ``told`` are file and number of lines that a rule explains.
+        ``start`` are the first lines of the log.
         """
         self._told = told
         self.rule, self.record, self.proof, self._read = rule, record, proof, read
@@ -46,6 +48,7 @@ class Scene:
         first, last = min(self._own), max(self._own)
         self._above = [line for line in reversed(lines) if line.number < first]
         self._below = [line for line in lines if line.number > last]
+        self._start = [line for line in start if line.number < first]
         self._said: dict[int, Said] = {}
         self._facts: dict[int, tuple[Fact, ...]] = {}
         self._identity = {**_identity(read(record.line.text)[1]), **_identity_of_record(record)}
@@ -81,6 +84,10 @@ class Scene:
         """Yield the lines above and below the block in the order of the log, those of other processes among them."""
         yield from (self._say(line, "above") for line in reversed(self._above))
         yield from (self._say(line, "below") for line in self._below)
+
+    def head(self) -> Iterator[Said]:
+        """Yield the first lines of the log that are above the block and of no other process."""
+        return self._of_process(self._start, "above")
 
     def is_told(self, said: Said) -> bool:
         """Return whether a rule explains the line: a finding of its own, or a harmless one."""
@@ -142,6 +149,8 @@ class Answer(Struct, frozen=True):
     """True if the words of any rule may tell its values, and those named in it may be the culprit."""
     silent: bool = False
     """True if only a rule tells it: it has no sentence of its own."""
+    beside: bool = False
+    """True if it is not about the failure itself, so the facts of the proof are told as well."""
 
 
 Ask = Callable[[Scene], Iterable[Answer]]
