@@ -416,7 +416,11 @@ def job(expected=None, ranks=(), hosts=()):
     ],
 )
 def test_everybody_is_each_rank_that_the_job_can_have(count, expected, ranks, everybody):
-    assert is_everybody(count, job(expected, ranks)) is everybody
+    assert is_everybody(Naming(count=count), job(expected, ranks)) is everybody
+
+
+def test_highest_rank_that_is_named_tells_how_many_there_are_at_least():
+    assert not is_everybody(Naming("named", (5, 11)), job())
 
 
 @pytest.mark.parametrize(
@@ -429,10 +433,11 @@ def test_everybody_is_each_rank_that_the_job_can_have(count, expected, ranks, ev
         (Naming("own-mouth", (1, 2)), OWN, "some", "own-mouth"),
         (Naming("own-mouth", (0, 1, 2, 3)), OWN, "all", "all-alike"),
         (Naming("own-mouth", (0, 1, 2, 3)), SEEN, "some", "own-mouth"),
-        (Naming("named", (0, 1, 2, 3)), OWN, "some", "named"),
+        (Naming("named", (0, 1, 2, 3)), OWN, "all", "all-alike"),
         (Naming("odd-one-out", (0, 1, 2, 3)), OWN, "all", "all-alike"),
-        (Naming("odd-one-out", (0, 1, 2, 3)), KINDS["collective.desync"], "some", "odd-one-out"),
-        (Naming("first-end", (0, 1, 2, 3)), OWN, "some", "first-end"),
+        (Naming("odd-one-out", (0, 1, 2, 3)), KINDS["collective.desync"], "all", "all-alike"),
+        (Naming("first-end", (0, 1, 2, 3)), OWN, "all", "all-alike"),
+        (Naming("named", hosts=("gx1",)), KINDS["collective.desync"], "not-told", ""),
         (Naming("all-alike", count=4), OWN, "all", "all-alike"),
         (Naming("all-alike", count=3), OWN, "not-told", ""),
         (Naming("other-side", peers=("10.0.0.1:40",)), SEEN, "one", "other-side"),

@@ -10,7 +10,7 @@ from logdoctor.codes import explain
 from logdoctor.model import Culprit, Examination, Finding, Rule, Value, say_fact
 from logdoctor.model.numbers import format_size, say_value
 from logdoctor.reasoning.findings.symptoms import Match
-from logdoctor.reasoning.findings.who import describe, hosts_of, numbers, ranks_of, speaks_for_itself, with_places
+from logdoctor.reasoning.findings.who import describe, hosts_of, numbers, ranks_of, speaks_for_itself, with_seats
 from logdoctor.reasoning.findings.wording import compress, is_known
 from logdoctor.reasoning.identity.addresses import bare_address, is_address, is_own_address, peer_of
 from logdoctor.reasoning.job_state import JobState
@@ -236,7 +236,8 @@ class FindingValues(Mapping[str, Value]):
     - ``claim.peer``: known if that claim is confirmed
     - ``size.wanted``: a fact of the lines around the proof, by type and role
     - ``denies.frames``: known if frames were looked for around the proof and not found
-    - with ``state``, ``job``, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value
+    - with ``state``, ``job``, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value; the
+      host may be that of the place
     """
 
     def __init__(
@@ -296,8 +297,10 @@ class FindingValues(Mapping[str, Value]):
             return self._state.job_id or ()
         if name not in OF_CULPRIT or self._state is None:
             raise KeyError(name)
-        culprit = with_places(self._finding.culprit, self._finding.rule, self._state)
-        values: tuple[str, ...] | tuple[int, ...] = getattr(culprit, f"{name}s")
+        finding = self._finding
+        only_place = finding.rule.side == "own" and finding.culprit.scope == "not-told" and name == "host"
+        named = with_seats(finding.place if only_place else finding.culprit, finding.rule, self._state)
+        values: tuple[str, ...] | tuple[int, ...] = getattr(named, f"{name}s")
         return values if len(values) == 1 else ()
 
     def __iter__(self) -> Iterator[str]:
