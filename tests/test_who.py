@@ -518,10 +518,14 @@ def test_process_stands_apart_if_others_were_heard_that_do_not_report_it(heard, 
 
 @pytest.mark.parametrize(
     ("ranks", "hosts", "text"),
-    [((5,), ("node-b",), "rank 5 (node-b)"), ((4, 5), (), "rank 4-5"), ((), ("a", "b"), "a, b"), ((), (), "")],
+    [((5,), ("node-b",), "rank 5 (node-b)"), ((4, 5), (), "ranks 4-5"), ((), ("a", "b"), "a, b"), ((), (), "")],
 )
-def test_culprit_that_a_line_blames_is_told_the_same_in_every_language(ranks, hosts, text):
-    assert who.describe(model.Culprit(ranks, hosts)) == text
+def test_culprit_that_a_line_blames_is_told_with_rank_and_host(ranks, hosts, text):
+    assert who.describe(model.Culprit(ranks, hosts), "en") == text
+
+
+def test_culprit_that_a_line_blames_has_no_plural_in_chinese():
+    assert who.describe(model.Culprit((4, 5)), "zh") == "rank 4-5"
 
 
 def test_grounds_are_asked_in_the_order_that_the_model_tells():

@@ -11,7 +11,7 @@ from logdoctor.model import Culprit, Examination, Finding, Rule, Value, say_fact
 from logdoctor.model.numbers import format_size, say_value
 from logdoctor.reasoning.findings.symptoms import Match
 from logdoctor.reasoning.findings.who import describe, hosts_of, numbers, ranks_of, speaks_for_itself, with_seats
-from logdoctor.reasoning.findings.wording import compress, is_known
+from logdoctor.reasoning.findings.wording import is_known
 from logdoctor.reasoning.identity.addresses import bare_address, is_address, is_own_address, peer_of
 from logdoctor.reasoning.job_state import JobState
 
@@ -197,7 +197,7 @@ PROVIDERS: Sequence[Callable[[Shown, Values, JobState], Values]] = (
 
 def tell_culprit(values: Values, culprit: Culprit, shown: Shown, state: JobState) -> Values:
     """Return the values with ``blamed``, and without those of one rank if several show the failure."""
-    if shown.blaming and (text := describe(culprit)):
+    if shown.blaming and (text := describe(culprit, "en")):
         values |= {"blamed": text}
     if shown.rule.side == "own" and not culprit.ranks and shown.rule.culprit.get("ranks") == "rank":
         return without(values, OF_ONE)  # the launcher names one of them
@@ -252,13 +252,14 @@ class FindingValues(Mapping[str, Value]):
     ) -> None:
         self._finding, self._lang, self._state, self._confirmed = finding, lang, state, confirmed
         self._examined = examined or Examination()
-        self._awaited = explained_by.culprit.ranks if explained_by else ()
+        self._awaited = Culprit(explained_by.culprit.ranks) if explained_by else Culprit()
         self._hosts: tuple[str, ...] | None = None
 
     def __getitem__(self, name: str) -> Value:
-        if name == "awaited" and self._awaited:
-            several = len(self._awaited) > 1 and self._lang == "en"
-            return f"rank{'s' if several else ''} {compress(self._awaited)}"
+        if name == "awaited" and self._awaited.ranks:
+            return describe(self._awaited, self._lang)
+        if name == "blamed" and name in self._finding.values:
+            return describe(self._finding.culprit, self._lang)
         if name in OF_ONE and (ranks := self._alike()):
             return ranks if name == "rank" else ()  # none of them stands apart
         if name == "host" and len(hosts := self._hosts_alike()) > 1:

@@ -526,7 +526,8 @@ def _if_each(values: Iterable[int | None]) -> tuple[int, ...]:
     return () if None in known else tuple(dict.fromkeys(v for v in known if v is not None))
 
 
-def describe(culprit: Culprit) -> str:
-    """Return ``rank 5 (node-b)`` or ``node-b``, the same in every language."""
-    ranks, hosts = compress(culprit.ranks), ", ".join(culprit.hosts)
-    return f"rank {ranks}" + (f" ({hosts})" if hosts else "") if ranks else hosts
+def describe(culprit: Culprit, lang: str) -> str:
+    """Return ``rank 5 (node-b)``, ``ranks 5,7`` or ``node-b``."""
+    ranks, hosts = culprit.ranks, ", ".join(culprit.hosts)
+    several = len(ranks) > 1 and lang == "en"
+    return f"rank{'s' if several else ''} {compress(ranks)}" + (f" ({hosts})" if hosts else "") if ranks else hosts
