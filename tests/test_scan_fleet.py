@@ -35,7 +35,7 @@ def test_each_period_lists_its_failed_jobs():
     fleet = count_records(
         [failed("a", changed=MONDAY), failed("b", changed=MONDAY + 6 * DAY), failed("c", changed=MONDAY + 7 * DAY)]
     )
-    assert fleet.failed_in == {"2026-11-02": ["a", "b"], "2026-11-09": ["c"]}
+    assert fleet.failed_in == {"2026-11-02": {"a": "", "b": ""}, "2026-11-09": {"c": ""}}
 
 
 def test_restarted_jobs_are_counted_by_decision():
@@ -45,8 +45,26 @@ def test_restarted_jobs_are_counted_by_decision():
         JobRecord("c", verdict="finished", attempts=2),
     ]
     fleet = count_records(jobs)
-    assert fleet.restarted.jobs == ["a", "c"]
-    assert {name: t.jobs for name, t in fleet.decisions.items()} == {"fix-first": ["a"]}
+    assert fleet.restarted.jobs == {"a": "fix-first", "c": ""}
+    assert {name: t.jobs for name, t in fleet.decisions.items()} == {"fix-first": {"a": "fix-first"}}
+
+
+def test_jobs_of_one_cause_keep_their_own_decisions(tmp_path):
+    decisions = {"a": "requeue", "b": "fix-first", "c": "requeue", "d": "requeue"}
+    fleet = count_records([failed(job, decision=decision) for job, decision in decisions.items()])
+    assert fleet.causes[0].jobs == decisions
+    write_page(fleet, tmp_path / "fleet.html")
+    html = (tmp_path / "fleet.html").read_text("utf-8")
+    assert "Start again as it is (3), Fix it first (1)" in html
+    assert '<li>b <span class="soft">Fix it first</span></li>' in html
+
+
+def test_host_that_is_only_the_place_is_no_culprit(tmp_path):
+    fleet = count_records([failed("a", hosts=("n1",), place_hosts=("n1", "n2")), failed("b", place_hosts=("n2",))])
+    assert [[(t.name, t.count) for t in tallies] for tallies in (fleet.hosts, fleet.places)] == [
+        [("n1", 1)],
+        [("n2", 2)],
+    ]
 
 
 def test_the_page_names_every_decision(tmp_path):
@@ -66,7 +84,7 @@ def test_equal_bus_ids_on_two_hosts_are_two_gpus():
 
 def test_equal_fingerprints_give_one_recurring_failure():
     fleet = count_records([failed("a", fingerprint="f"), failed("b", fingerprint="f"), failed("c", fingerprint="g")])
-    assert [(t.name, t.count, t.jobs) for t in fleet.recurring] == [("f", 2, ["a", "b"])]
+    assert [(t.name, t.count, t.jobs) for t in fleet.recurring] == [("f", 2, {"a": "", "b": ""})]
 
 
 def test_causes_first_seen_since_a_day_are_new():

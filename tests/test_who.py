@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal as signals
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -274,6 +275,43 @@ def test_exception_that_both_ranks_raise_is_of_all(cause_of):
     cause = cause_of(START, TRACE, TRACE, REPORT)
     assert (cause.culprit.scope, cause.culprit.ranks, cause.culprit.hosts) == ("all", (), ())
     assert cause.title == "The program raised KeyError: 'width'"
+
+
+@pytest.mark.parametrize("signal", [4, 6, 7, 8, 9, 11, 15])
+@pytest.mark.parametrize("first", [0, 1])
+def test_launcher_names_one_of_two_that_ended_alike(cause_of, signal, first):
+    name = signals.Signals(signal).name
+    report = REPORT.replace("rank      : 0 ", "rank      : x ").replace("rank      : 1 ", f"rank      : {1 - first} ")
+    report = report.replace("rank      : x ", f"rank      : {first} ").replace(
+        "exitcode  : -15", f"exitcode  : -{signal}"
+    )
+    report = report.replace("exitcode  : 1 ", f"exitcode  : -{signal} ").replace("15 (SIGTERM)", f"{signal} ({name})")
+    report = report.replace("To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html", "") + ""
+    report = report.replace("traceback : \n", f"traceback : Signal {signal} ({name}) received by PID 4411\n")
+    culprit = cause_of(START, report).culprit
+    assert (culprit.scope == "all") == (signal in who.CRASHES)
+
+
+@pytest.mark.parametrize("raised", [(0,), (0, 1), (0, 1, 2), (1, 2), (2,)])
+def test_rank_that_the_launcher_names_raised_it_with_all_who_raised_the_same(cause_of, raised):
+    start = "".join(f"[rank{rank}]: started\n" for rank in range(3))
+    told = REPORT.replace("rank      : 0 ", f"rank      : {raised[0]} ").replace(
+        "local_rank: 0", f"local_rank: {raised[0]}"
+    )
+    traces = ["\n".join(f"[rank{rank}]: {line}" for line in TRACE.splitlines()) for rank in raised]
+    culprit = cause_of(START, start, *traces, told).culprit
+    assert sorted(culprit.ranks) == [*raised]
+    assert (culprit.scope == "all") == (len(raised) == 3)
+
+
+def test_place_of_an_order_from_outside_is_nobodys_fault(cause_of):
+    cause = cause_of("slurmstepd: error: *** JOB 51 ON nid07 CANCELLED AT 2026-03-01T10:00:00 DUE TO TIME LIMIT ***")
+    assert (cause.culprit.scope, cause.culprit.hosts, cause.place.hosts) == ("nobody", (), ("nid07",))
+
+
+def test_ranks_that_wait_are_the_place_and_not_the_culprit(cause_of):
+    cause = cause_of(*(TIMEOUT.format(rank=rank) for rank in (3, 5)))
+    assert (cause.culprit.ranks, sorted(cause.place.ranks)) == ((), [3, 5])
 
 
 def test_two_exceptions_that_differ_are_not_of_all(cause_of):

@@ -26,7 +26,7 @@ def sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     others = diagnosis.further_faults
     if cause:
         culprit, place = (location_name(named, words) for named in (cause.culprit, cause.place))
-        if culprit and place and culprit != place:
+        if cause.culprit.scope in ("one", "some") and culprit and place and culprit != place:
             yield _detail("culprit", words, (culprit,))
             yield _detail("place", words, (place,))
         yield _detail("owner", words, _owner(cause.owner, words))
