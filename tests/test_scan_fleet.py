@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 
 from logdoctor import diagnose
 from logdoctor.scan.failure_fingerprint import fingerprint
 from logdoctor.scan.fleet import MAX_JOBS_LISTED, count_records
 from logdoctor.scan.fleet_page import write_page
+from logdoctor.scan.outputs import load_writer
 from logdoctor.scan.record import CauseRow, JobRecord
 
 DAY = 86400.0
@@ -59,12 +61,23 @@ def test_jobs_of_one_cause_keep_their_own_decisions(tmp_path):
     assert '<li>b <span class="soft">Fix it first</span></li>' in html
 
 
-def test_host_that_is_only_the_place_is_no_culprit(tmp_path):
-    fleet = count_records([failed("a", hosts=("n1",), place_hosts=("n1", "n2")), failed("b", place_hosts=("n2",))])
-    assert [[(t.name, t.count) for t in tallies] for tallies in (fleet.hosts, fleet.places)] == [
-        [("n1", 1)],
-        [("n2", 2)],
+def test_host_that_is_only_the_place_is_no_culprit():
+    own = failed("c", "app.exception", hosts=("n2",), ranks=(3,))
+    seen = failed("a", hosts=("n1",), place_hosts=("n1", "n2"))
+    fleet = count_records([seen, failed("b", place_hosts=("n2",)), own])
+    told = [[(tally.name, tally.count) for tally in tallies] for tallies in (fleet.hosts, fleet.places)]
+    assert told == [[("n1", 1)], [("n2", 3)]]
+
+
+def test_table_tells_how_many_jobs_of_a_cause_need_which_decision():
+    decisions = {"a": "requeue", "b": "fix-first", "c": "requeue"}
+    records = [
+        JobRecord(job, verdict="failed", signature="net.dns", decision=decision, hosts=("n1",), place_hosts=("n2",))
+        for job, decision in decisions.items()
     ]
+    out = io.StringIO()
+    load_writer("table")(records, out)
+    assert re.search(r"net\.dns +requeue \(2\), fix-first \(1\) +n1 ×3 +n2 ×3 +a", out.getvalue())
 
 
 def test_the_page_names_every_decision(tmp_path):

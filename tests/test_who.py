@@ -277,7 +277,7 @@ def test_exception_that_both_ranks_raise_is_of_all(cause_of):
     assert cause.title == "The program raised KeyError: 'width'"
 
 
-@pytest.mark.parametrize("signal", [4, 6, 7, 8, 9, 11, 15])
+@pytest.mark.parametrize("signal", [4, 6, 8, 9, 11, 15])
 @pytest.mark.parametrize("first", [0, 1])
 def test_launcher_names_one_of_two_that_ended_alike(cause_of, signal, first):
     name = signals.Signals(signal).name
@@ -286,20 +286,20 @@ def test_launcher_names_one_of_two_that_ended_alike(cause_of, signal, first):
         "exitcode  : -15", f"exitcode  : -{signal}"
     )
     report = report.replace("exitcode  : 1 ", f"exitcode  : -{signal} ").replace("15 (SIGTERM)", f"{signal} ({name})")
-    report = report.replace("To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html", "") + ""
-    report = report.replace("traceback : \n", f"traceback : Signal {signal} ({name}) received by PID 4411\n")
+    trace = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
+    report = report.replace(trace, f"Signal {signal} ({name}) received by PID 4411")
     culprit = cause_of(START, report).culprit
     assert (culprit.scope == "all") == (signal in who.CRASHES)
 
 
 @pytest.mark.parametrize("raised", [(0,), (0, 1), (0, 1, 2), (1, 2), (2,)])
 def test_rank_that_the_launcher_names_raised_it_with_all_who_raised_the_same(cause_of, raised):
-    start = "".join(f"[rank{rank}]: started\n" for rank in range(3))
+    steps = [f"[rank{rank}]: step 410/900 loss 2.113" for rank in range(3)]
     told = REPORT.replace("rank      : 0 ", f"rank      : {raised[0]} ").replace(
         "local_rank: 0", f"local_rank: {raised[0]}"
     )
     traces = ["\n".join(f"[rank{rank}]: {line}" for line in TRACE.splitlines()) for rank in raised]
-    culprit = cause_of(START, start, *traces, told).culprit
+    culprit = cause_of(START, *steps, *traces, told).culprit
     assert sorted(culprit.ranks) == [*raised]
     assert (culprit.scope == "all") == (len(raised) == 3)
 

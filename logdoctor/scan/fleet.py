@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import InputError
 from logdoctor.redaction import redact_secrets
-from logdoctor.scan.bad_hosts import BadHost, HostCounter
+from logdoctor.scan.bad_hosts import BadHost, HostCounter, blamed_hosts
 from logdoctor.scan.checkpoint_log import CheckpointLog
 from logdoctor.scan.record import JobRecord
 
@@ -68,7 +68,7 @@ class Tally(Struct):
         ended = end_time(record)
         self.first = ended if self.first is None else min(self.first, ended)
         self.last = ended if self.last is None else max(self.last, ended)
-        self.hosts.update(record.hosts)
+        self.hosts.update(blamed_hosts(record))
         self.places.update(record.place_hosts)
         self.decisions[record.decision] += 1
         self.title = self.title or record.title
@@ -194,9 +194,10 @@ class _FleetCounter:
             self._count("decisions", record.decision, record)
         if record.fingerprint:
             self._count("recurring", record.fingerprint, record)
+        blamed = blamed_hosts(record)
         tables = {
-            "hosts": record.hosts,
-            "places": tuple(host for host in record.place_hosts if host not in record.hosts),
+            "hosts": blamed,
+            "places": tuple(host for host in (*record.hosts, *record.place_hosts) if host not in blamed),
             "gpus": _gpus(record),
             "unexplained": record.templates,
         }

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import CALM
 from logdoctor.model.escape import escape
+from logdoctor.scan.bad_hosts import blamed_hosts
 from logdoctor.scan.decision_counts import tell_decisions
 from logdoctor.scan.record import JobRecord
 
@@ -61,7 +62,7 @@ def _count(records: Iterable[JobRecord]) -> tuple[dict[str, _Row], list[JobRecor
         row = rows.setdefault(record.signature, _Row(example=record.job))
         row.count += 1
         row.decisions[record.decision] += record.verdict not in CALM
-        row.hosts.update(record.hosts)
+        row.hosts.update(blamed_hosts(record))
         row.places.update(record.place_hosts)
     return rows, failed
 
