@@ -10,9 +10,9 @@ RANK = "fit-0:71:310 [0] NCCL INFO comm 0x55d rank 0 nranks 1 cudaDev 0 nvmlDev 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.12 GiB.\n"
 
 
-def test_only_node_of_a_pod_is_the_culprit(knowledge):
-    diagnosis = diagnose_log(PLACED.format(pod=0, node="a7") + SANDBOX, knowledge)
-    assert (diagnosis.causes[0].signature, diagnosis.causes[0].culprit.hosts) == ("job.container", ("gke-a7",))
+def test_only_node_of_a_pod_is_the_place_and_not_the_culprit(knowledge):
+    cause = diagnose_log(PLACED.format(pod=0, node="a7") + SANDBOX, knowledge).causes[0]
+    assert (cause.signature, cause.culprit.hosts, cause.place.hosts) == ("job.container", (), ("gke-a7",))
 
 
 def test_two_nodes_give_no_culprit(knowledge):

@@ -158,7 +158,7 @@ def test_less_certain_answer_is_called_probable():
     assert " — probable cause: the kernel killed" in render(likely, "text", width=140)
 
 
-def test_quiet_report_is_one_line_of_nine_columns():
+def test_quiet_report_is_one_line_of_ten_columns():
     assert render(THOUSAND, "text", quiet=True).split("\t") == [
         THOUSAND.decision.do,
         "failed",
@@ -168,9 +168,10 @@ def test_quiet_report_is_one_line_of_nine_columns():
         "pod-d1-r04-n08",
         "-",
         "/lustre/scratch/teams/moe/runs/2025-03-04/moe-1024/logs/rank_0512/stdout.log:66120",
+        "-",
         "one rank kept the others waiting\n",
     ]
-    assert render(NOTHING, "text", quiet=True).startswith("investigate\tnothing-to-judge\t-\t-\t-\t-\t-\t-\t")
+    assert render(NOTHING, "text", quiet=True).startswith("investigate\tnothing-to-judge\t-\t-\t-\t-\t-\t-\t-\t")
 
 
 def test_finished_is_two_lines():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 
 from logdoctor import diagnose
 from logdoctor.scan.failure_fingerprint import fingerprint
 from logdoctor.scan.fleet import MAX_JOBS_LISTED, count_records
 from logdoctor.scan.fleet_page import write_page
+from logdoctor.scan.outputs import load_writer
 from logdoctor.scan.record import CauseRow, JobRecord
 
 DAY = 86400.0
@@ -35,7 +37,7 @@ def test_each_period_lists_its_failed_jobs():
     fleet = count_records(
         [failed("a", changed=MONDAY), failed("b", changed=MONDAY + 6 * DAY), failed("c", changed=MONDAY + 7 * DAY)]
     )
-    assert fleet.failed_in == {"2026-11-02": ["a", "b"], "2026-11-09": ["c"]}
+    assert fleet.failed_in == {"2026-11-02": {"a": "", "b": ""}, "2026-11-09": {"c": ""}}
 
 
 def test_restarted_jobs_are_counted_by_decision():
@@ -45,8 +47,37 @@ def test_restarted_jobs_are_counted_by_decision():
         JobRecord("c", verdict="finished", attempts=2),
     ]
     fleet = count_records(jobs)
-    assert fleet.restarted.jobs == ["a", "c"]
-    assert {name: t.jobs for name, t in fleet.decisions.items()} == {"fix-first": ["a"]}
+    assert fleet.restarted.jobs == {"a": "fix-first", "c": ""}
+    assert {name: t.jobs for name, t in fleet.decisions.items()} == {"fix-first": {"a": "fix-first"}}
+
+
+def test_jobs_of_one_cause_keep_their_own_decisions(tmp_path):
+    decisions = {"a": "requeue", "b": "fix-first", "c": "requeue", "d": "requeue"}
+    fleet = count_records([failed(job, decision=decision) for job, decision in decisions.items()])
+    assert fleet.causes[0].jobs == decisions
+    write_page(fleet, tmp_path / "fleet.html")
+    html = (tmp_path / "fleet.html").read_text("utf-8")
+    assert "Start again as it is (3), Fix it first (1)" in html
+    assert '<li>b <span class="soft">Fix it first</span></li>' in html
+
+
+def test_host_that_is_only_the_place_is_no_culprit():
+    own = failed("c", "app.exception", hosts=("n2",), ranks=(3,))
+    seen = failed("a", hosts=("n1",), place_hosts=("n1", "n2"))
+    fleet = count_records([seen, failed("b", place_hosts=("n2",)), own])
+    told = [[(tally.name, tally.count) for tally in tallies] for tallies in (fleet.hosts, fleet.places)]
+    assert told == [[("n1", 1)], [("n2", 3)]]
+
+
+def test_table_tells_how_many_jobs_of_a_cause_need_which_decision():
+    decisions = {"a": "requeue", "b": "fix-first", "c": "requeue"}
+    records = [
+        JobRecord(job, verdict="failed", signature="net.dns", decision=decision, hosts=("n1",), place_hosts=("n2",))
+        for job, decision in decisions.items()
+    ]
+    out = io.StringIO()
+    load_writer("table")(records, out)
+    assert re.search(r"net\.dns +requeue \(2\), fix-first \(1\) +n1 ×3 +n2 ×3 +a", out.getvalue())
 
 
 def test_the_page_names_every_decision(tmp_path):
@@ -66,7 +97,7 @@ def test_equal_bus_ids_on_two_hosts_are_two_gpus():
 
 def test_equal_fingerprints_give_one_recurring_failure():
     fleet = count_records([failed("a", fingerprint="f"), failed("b", fingerprint="f"), failed("c", fingerprint="g")])
-    assert [(t.name, t.count, t.jobs) for t in fleet.recurring] == [("f", 2, ["a", "b"])]
+    assert [(t.name, t.count, t.jobs) for t in fleet.recurring] == [("f", 2, {"a": "", "b": ""})]
 
 
 def test_causes_first_seen_since_a_day_are_new():

@@ -53,6 +53,16 @@ def count(folder, **settings) -> list[tuple]:
     return [row[:2] for row in count_failures([folder], FailureQuery(**settings)).rows]
 
 
+def test_jobs_of_a_cause_are_told_by_decision(tmp_path):
+    writer = CheckpointWriter(tmp_path)
+    for job, decision in (("a", "requeue"), ("b", "fix-first"), ("c", "requeue")):
+        writer.add(JobRecord(job, verdict="failed", signature="net.dns", decision=decision, changed=MONDAY))
+    writer.close()
+    CheckpointLog(tmp_path).merge_parts()
+    decisions = {by: [row[3] for row in count_failures([tmp_path], FailureQuery(by)).rows] for by in ("cause", "job")}
+    assert decisions == {"cause": ["requeue (2), fix-first (1)"], "job": ["requeue", "fix-first", "requeue"]}
+
+
 def test_causes_are_sorted_by_count(folder):
     assert count(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal as signals
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -276,6 +277,43 @@ def test_exception_that_both_ranks_raise_is_of_all(cause_of):
     assert cause.title == "The program raised KeyError: 'width'"
 
 
+@pytest.mark.parametrize("signal", [4, 6, 8, 9, 11, 15])
+@pytest.mark.parametrize("first", [0, 1])
+def test_launcher_names_one_of_two_that_ended_alike(cause_of, signal, first):
+    name = signals.Signals(signal).name
+    report = REPORT.replace("rank      : 0 ", "rank      : x ").replace("rank      : 1 ", f"rank      : {1 - first} ")
+    report = report.replace("rank      : x ", f"rank      : {first} ").replace(
+        "exitcode  : -15", f"exitcode  : -{signal}"
+    )
+    report = report.replace("exitcode  : 1 ", f"exitcode  : -{signal} ").replace("15 (SIGTERM)", f"{signal} ({name})")
+    trace = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
+    report = report.replace(trace, f"Signal {signal} ({name}) received by PID 4411")
+    culprit = cause_of(START, report).culprit
+    assert (culprit.scope == "all") == (signal in who.CRASHES)
+
+
+@pytest.mark.parametrize("raised", [(0,), (0, 1), (0, 1, 2), (1, 2), (2,)])
+def test_rank_that_the_launcher_names_raised_it_with_all_who_raised_the_same(cause_of, raised):
+    steps = [f"[rank{rank}]: step 410/900 loss 2.113" for rank in range(3)]
+    told = REPORT.replace("rank      : 0 ", f"rank      : {raised[0]} ").replace(
+        "local_rank: 0", f"local_rank: {raised[0]}"
+    )
+    traces = ["\n".join(f"[rank{rank}]: {line}" for line in TRACE.splitlines()) for rank in raised]
+    culprit = cause_of(START, *steps, *traces, told).culprit
+    assert sorted(culprit.ranks) == [*raised]
+    assert (culprit.scope == "all") == (len(raised) == 3)
+
+
+def test_place_of_an_order_from_outside_is_nobodys_fault(cause_of):
+    cause = cause_of("slurmstepd: error: *** JOB 51 ON nid07 CANCELLED AT 2026-03-01T10:00:00 DUE TO TIME LIMIT ***")
+    assert (cause.culprit.scope, cause.culprit.hosts, cause.place.hosts) == ("nobody", (), ("nid07",))
+
+
+def test_ranks_that_wait_are_the_place_and_not_the_culprit(cause_of):
+    cause = cause_of(*(TIMEOUT.format(rank=rank) for rank in (3, 5)))
+    assert (cause.culprit.ranks, sorted(cause.place.ranks)) == ((), [3, 5])
+
+
 def test_two_exceptions_that_differ_are_not_of_all(cause_of):
     assert cause_of(START, TRACE, TRACE.replace("'width'", "'depth'"), REPORT).culprit.scope != "all"
 
@@ -416,7 +454,11 @@ def job(expected=None, ranks=(), hosts=()):
     ],
 )
 def test_everybody_is_each_rank_that_the_job_can_have(count, expected, ranks, everybody):
-    assert is_everybody(count, job(expected, ranks)) is everybody
+    assert is_everybody(Naming(count=count), job(expected, ranks)) is everybody
+
+
+def test_highest_rank_that_is_named_tells_how_many_there_are_at_least():
+    assert not is_everybody(Naming("named", (5, 11)), job())
 
 
 @pytest.mark.parametrize(
@@ -429,10 +471,11 @@ def test_everybody_is_each_rank_that_the_job_can_have(count, expected, ranks, ev
         (Naming("own-mouth", (1, 2)), OWN, "some", "own-mouth"),
         (Naming("own-mouth", (0, 1, 2, 3)), OWN, "all", "all-alike"),
         (Naming("own-mouth", (0, 1, 2, 3)), SEEN, "some", "own-mouth"),
-        (Naming("named", (0, 1, 2, 3)), OWN, "some", "named"),
+        (Naming("named", (0, 1, 2, 3)), OWN, "all", "all-alike"),
         (Naming("odd-one-out", (0, 1, 2, 3)), OWN, "all", "all-alike"),
-        (Naming("odd-one-out", (0, 1, 2, 3)), KINDS["collective.desync"], "some", "odd-one-out"),
-        (Naming("first-end", (0, 1, 2, 3)), OWN, "some", "first-end"),
+        (Naming("odd-one-out", (0, 1, 2, 3)), KINDS["collective.desync"], "all", "all-alike"),
+        (Naming("first-end", (0, 1, 2, 3)), OWN, "all", "all-alike"),
+        (Naming("named", hosts=("gx1",)), KINDS["collective.desync"], "not-told", ""),
         (Naming("all-alike", count=4), OWN, "all", "all-alike"),
         (Naming("all-alike", count=3), OWN, "not-told", ""),
         (Naming("other-side", peers=("10.0.0.1:40",)), SEEN, "one", "other-side"),
@@ -513,10 +556,14 @@ def test_process_stands_apart_if_others_were_heard_that_do_not_report_it(heard, 
 
 @pytest.mark.parametrize(
     ("ranks", "hosts", "text"),
-    [((5,), ("node-b",), "rank 5 (node-b)"), ((4, 5), (), "rank 4-5"), ((), ("a", "b"), "a, b"), ((), (), "")],
+    [((5,), ("node-b",), "rank 5 (node-b)"), ((4, 5), (), "ranks 4-5"), ((), ("a", "b"), "a, b"), ((), (), "")],
 )
-def test_culprit_that_a_line_blames_is_told_the_same_in_every_language(ranks, hosts, text):
-    assert who.describe(model.Culprit(ranks, hosts)) == text
+def test_culprit_that_a_line_blames_is_told_with_rank_and_host(ranks, hosts, text):
+    assert who.describe(model.Culprit(ranks, hosts), "en") == text
+
+
+def test_culprit_that_a_line_blames_has_no_plural_in_chinese():
+    assert who.describe(model.Culprit((4, 5)), "zh") == "rank 4-5"
 
 
 def test_grounds_are_asked_in_the_order_that_the_model_tells():

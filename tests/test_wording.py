@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+
 import pytest
 from rule_texts import BOOK, LICENCE, rule_file
 
@@ -225,6 +228,35 @@ def test_title_takes_a_shorter_form_before_it_cuts_a_value():
     forms = ("Rank {rank} refused its settings: {message}", "Rank {rank} refused its settings")
     assert fill_title(forms, {"rank": 3, "message": "m" * 80}) == "Rank 3 refused its settings"
     assert fill_title(forms, {"rank": 3, "message": "no such key"}) == "Rank 3 refused its settings: no such key"
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "text"),
+    [
+        ("Rank {rank} reports it", {"rank": (3, 6)}, "Ranks 3,6 report it"),
+        ("Rank {rank} reports it", {"rank": 3}, "Rank 3 reports it"),
+        ("Rank {rank}{host? on {host}} was killed", {"rank": (3, 6), "host": "n1"}, "Ranks 3,6 on n1 were killed"),
+        ("{host} does not answer", {"host": ("n1", "n2")}, "n1, n2 do not answer"),
+        ("It is slow. {awaited} is missing", {"awaited": "ranks 3,6"}, "It is slow. ranks 3,6 are missing"),
+        ("The GPU of rank {rank} is full", {"rank": (3, 6)}, "The GPU of ranks 3,6 is full"),
+        ("Checkpoint that rank {rank} loads has no x", {"rank": (3, 6)}, "Checkpoint that ranks 3,6 load has no x"),
+    ],
+)
+def test_verb_agrees_with_the_number_of_ranks_and_hosts(form, values, text):
+    assert fill_forms((form,), values) == text
+
+
+SUBJECTS = ("rank", "ranks", "host", "hosts", "group_rank", "peer_rank", "behind", "died", "missing")
+SINGULAR = re.compile(r"(?:^|[.;:] |that )(?:[Rr]anks? 3,6|n1, n2)(?: on n1, n2)? (?:is|was|has|does|[a-z]*[^\Ws]s)\b")
+
+
+def test_no_sentence_of_a_rule_tells_several_in_the_singular():
+    several = {name: ("n1", "n2") if name.startswith("host") else (3, 6) for name in SUBJECTS}
+    words = [rule.say("en") for rule in BOOK.rules]
+    sentences = {
+        fill(form, defaultdict(lambda: "x", several)) for each in words for text in each.texts for form in text
+    }
+    assert [sentence for sentence in sentences if SINGULAR.search(sentence)] == []
 
 
 def test_several_ranks_have_no_plural_in_chinese():

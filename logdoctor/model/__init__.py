@@ -26,6 +26,7 @@ from logdoctor.model.answer import (
     Ground,
     HostClock,
     JobSummary,
+    Location,
     MadeBy,
     Novel,
     Owner,

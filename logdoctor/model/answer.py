@@ -75,8 +75,8 @@ class Reporters(Struct, frozen=True):
     """Number of these ranks."""
 
 
-class Culprit(Struct, frozen=True):
-    """Ranks and machines that caused the failure; empty where the log does not say."""
+class Location(Struct, frozen=True):
+    """Ranks and machines where the failure was seen. Nobody is blamed by it."""
 
     ranks: tuple[Rank, ...] = ()
     """Global ranks."""
@@ -86,12 +86,17 @@ class Culprit(Struct, frozen=True):
     """GPUs by bus id or as host:ordinal."""
     peers: tuple[str, ...] = ()
     """Addresses, as ip:port or host."""
-    scope: Scope = "not-told"
-    """one process or machine, some, all, nobody (an order from outside), or not told by the log."""
     local_ranks: tuple[Rank, ...] = ()
     """Ranks as counted on their own host."""
     pids: tuple[Count, ...] = ()
     """Process ids."""
+
+
+class Culprit(Location, frozen=True):
+    """Ranks and machines that caused the failure; empty where the log does not say."""
+
+    scope: Scope = "not-told"
+    """one process or machine, some, all, nobody (an order from outside), or not told by the log."""
     first: FirstMover | None = None
     """The process that failed first; null if fewer than two processes tell of the failure."""
     reporters: Reporters = Reporters()
@@ -161,6 +166,8 @@ class Finding(Struct, frozen=True):
     """Parts of the texts of ``records`` that their symptoms matched."""
     speakers: tuple[int, ...] = ()
     """Ranks whose own lines report the failure; a launcher's word of their end does not count."""
+    place: Location = Location()
+    """Ranks and hosts where the failure was seen, whoever is to blame."""
 
     @property
     def match_length(self) -> int:
@@ -226,6 +233,8 @@ class Cause(Struct, frozen=True):
     """Claims of this answer, checked against the log."""
     facts: tuple[Fact, ...] = ()
     """Typed values that the proof, its block and lines joined to it tell."""
+    place: Location = Location()
+    """Ranks and machines where the failure was seen, whether they caused it or not."""
     victims: Count = 0
     """Number of ranks that report a consequence of this cause, and neither are culprits nor report the same failure."""
 

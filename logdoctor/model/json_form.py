@@ -20,7 +20,7 @@ from logdoctor.model.times import printed_time
 Adapter = Callable[[Any], Any]
 
 LAYOUTS: Mapping[str, str] = {
-    "Cause": "signature rule rule_origin? title summary confidence by culprit owner values checked action steps "
+    "Cause": "signature rule rule_origin? title summary confidence by culprit place owner values checked action steps "
     "references evidence facts explains victims",
     "Comparison": "schema differences only_bad only_good good bad",
     "Culprit": "scope ranks local_ranks hosts gpus pids peers first reporters why probably",
@@ -30,6 +30,7 @@ LAYOUTS: Mapping[str, str] = {
     "NotJudged": "file lines=first_line,last_line records what why",
     "Fact": "type role value unit? of? said? file=line.file line=line.number",
     "Line": "file line=number text",
+    "Location": "ranks local_ranks hosts gpus pids peers",
     "Progress": "unit value epoch time=evidence.time evidence",
     "Refutation": "file=line.file line=line.number text=line.text why",
     "Run": "kind verdict signature title told file lines=first_line,last_line evidence culprit last_progress",

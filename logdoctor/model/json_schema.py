@@ -123,12 +123,14 @@ def _field_docs(kind: type[Struct]) -> Mapping[str, str]:
     except OSError:
         return {}
     body = cast("ast.ClassDef", ast.parse(source).body[0]).body
-    return {
+    own = {
         field.target.id: _plain(below.value.value)
         for field, below in pairwise(body)
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
         if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
     }
+    base = kind.__bases__[0]
+    return {**(_field_docs(base) if base is not Struct else {}), **own}
 
 
 def _plain(docstring: Any) -> str:

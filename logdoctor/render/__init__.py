@@ -53,7 +53,7 @@ def render(
     """Return ``diagnosis`` as text of ``format``, ending in a newline.
 
     ``lang`` is the language of the words around those of the rules. Only ``text`` uses the other options.
-    ``color`` allows escape sequences and ``width`` is in columns. ``quiet`` asks for one line of nine columns,
+    ``color`` allows escape sequences and ``width`` is in columns. ``quiet`` asks for one line of ten columns,
     and ``everything`` for the details too. Raises `LogdoctorError` if ``format`` is not in `FORMATS`.
     """
     if format not in FORMATS:

@@ -18,7 +18,7 @@ from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.columns import shorten_end, values_in, words_in
 from logdoctor.render.document import Document, LogLine, Paragraph, Section, Task
-from logdoctor.render.entity_names import process_name, rank_count, rank_names, suspect_name
+from logdoctor.render.entity_names import place_name, process_name, rank_count, rank_names, suspect_name
 from logdoctor.render.phrases import (
     CERTAIN,
     clock_time,
@@ -116,11 +116,12 @@ def _nothing(diagnosis: Diagnosis, words: Catalogue) -> str:
 
 
 def _identity(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
-    """Yield the signature, the process and the confidence."""
+    """Yield the signature, the culprit, else the place, and the confidence."""
     cause, job = diagnosis.answer, diagnosis.job
     if cause:
         yield cause.signature
-        yield _with_ranks(process_name(cause.culprit, words), cause, diagnosis, words)
+        culprit = process_name(cause.culprit, words)
+        yield _with_ranks(culprit, cause, diagnosis, words) if culprit else place_name(cause.place, words)
         yield words("confidence", value=f"{cause.confidence:.2f}")
         yield words("by.classifier") if cause.by == "classifier" else ""
         yield words("rule.own", file=cause.rule_origin) if cause.rule_origin else ""

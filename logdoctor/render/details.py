@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from logdoctor.model import CALM, Cause, Check, Diagnosis, Evidence, JobSummary, Owner, Problem, Run, SymptomSeen
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.document import Block, LogLine, Row, Section, Task
-from logdoctor.render.entity_names import host_names, ranges, rank_count, rank_names
+from logdoctor.render.entity_names import host_names, location_name, ranges, rank_count, rank_names
 from logdoctor.render.job_facts import job_facts
 from logdoctor.render.phrases import location
 from logdoctor.render.rank_table import RankLine, rank_lines
@@ -25,6 +25,10 @@ def sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     file = cause.evidence[0].line.file if cause and cause.evidence else ""
     others = diagnosis.further_faults
     if cause:
+        culprit, place = (location_name(named, words) for named in (cause.culprit, cause.place))
+        if cause.culprit.scope in ("one", "some") and culprit and place and culprit != place:
+            yield _detail("culprit", words, (culprit,))
+            yield _detail("place", words, (place,))
         yield _detail("owner", words, _owner(cause.owner, words))
         yield _detail("checked", words, checks(cause, words, "confirmed", "contradicted"))
         yield _detail("references", words, cause.references)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logdoctor.model import Culprit, JobSummary, Suspect
+from logdoctor.model import Culprit, JobSummary, Location, Suspect
 from logdoctor.render.catalogue import Catalogue
 
 _MOST_NAMES = 4
@@ -26,12 +26,12 @@ def ranges(numbers: Sequence[int], most: int = _MOST_RANGES) -> str:
     return ",".join(texts if len(texts) <= most else [*texts[: most - 2], "…", texts[-1]])
 
 
-def culprit_name(culprit: Culprit, words: Catalogue) -> str:
-    """Return a text like "rank 12 on gpu-b07". Without a culprit it is ""."""
-    ranks, hosts = rank_names(culprit.ranks, words), host_names(culprit.hosts, words)
+def location_name(named: Location, words: Catalogue) -> str:
+    """Return the culprit or the place as a text like "rank 12 on gpu-b07". If it names nobody, it is ""."""
+    ranks, hosts = rank_names(named.ranks, words), host_names(named.hosts, words)
     name = words("who.on", ranks=ranks, hosts=hosts) if ranks and hosts else ranks or hosts
-    gpus = words("gpu", names=", ".join(map(_gpu_name, culprit.gpus[:_MOST_NAMES]))) if culprit.gpus else ""
-    peers = words("peer", names=", ".join(culprit.peers[:_MOST_NAMES])) if culprit.peers and not name else ""
+    gpus = words("gpu", names=", ".join(map(_gpu_name, named.gpus[:_MOST_NAMES]))) if named.gpus else ""
+    peers = words("peer", names=", ".join(named.peers[:_MOST_NAMES])) if named.peers and not name else ""
     return words("joint").join(part for part in (name, gpus, peers) if part)
 
 
@@ -40,11 +40,22 @@ def process_name(culprit: Culprit, words: Catalogue) -> str:
 
     It is "whole job" for an order from outside, and "all ranks" if all failed alike.
     """
-    name = culprit_name(culprit, words)
+    name = location_name(culprit, words)
     pids = f"pid {culprit.pids[0]}" if len(culprit.pids) == 1 and culprit.pids[0] else ""
     if name:
         return words("joint").join(part for part in (name, pids) if part)
     return {"nobody": words("whole.job"), "all": words("all.ranks")}.get(culprit.scope, "")
+
+
+def place_name(place: Location, words: Catalogue) -> str:
+    """Return "seen on rank 12 on gpu-b07" for the place of a failure, which is not blamed."""
+    name = location_name(place, words)
+    return words("seen.on", who=name) if name else ""
+
+
+def place_column(ranks: Sequence[int], hosts: Sequence[str]) -> str:
+    """Return the place as one word for programs: ``12@gpu-b07``, ``12`` or ``@gpu-b07``."""
+    return ranges(ranks) + ("@" + ",".join(dict.fromkeys(hosts)) if hosts else "")
 
 
 def _gpu_name(gpu: str) -> str:
@@ -56,7 +67,7 @@ def _gpu_name(gpu: str) -> str:
 def suspect_name(suspect: Suspect, words: Catalogue) -> str:
     """Return a text like "rank 5 on gpu-a02, pid 30517"."""
     ranks = () if suspect.rank is None else (suspect.rank,)
-    name = culprit_name(Culprit(ranks, (suspect.host,) if suspect.host else ()), words)
+    name = location_name(Location(ranks, (suspect.host,) if suspect.host else ()), words)
     return words("joint").join([name, f"pid {suspect.pid}"] if suspect.pid is not None else [name])
 
 

@@ -1,17 +1,17 @@
-"""The answer as one line of nine columns, for `grep`, `cut` and chats."""
+"""The answer as one line of ten columns, for `grep`, `cut` and chats."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from logdoctor.model import Culprit, Diagnosis
+from logdoctor.model import Culprit, Diagnosis, Evidence, Location
 from logdoctor.model.escape import escape_all
 from logdoctor.render.answer_document import happened
 from logdoctor.render.catalogue import catalogue
-from logdoctor.render.entity_names import ranges
+from logdoctor.render.entity_names import place_column, ranges
 from logdoctor.render.phrases import location
 
-COLUMNS = ("decision", "verdict", "signature", "confidence", "ranks", "hosts", "gpus", "proof", "sentence")
+COLUMNS = ("decision", "verdict", "signature", "confidence", "ranks", "hosts", "gpus", "proof", "place", "sentence")
 UNKNOWN = "-"
 
 
@@ -23,6 +23,7 @@ def one_line(diagnosis: Diagnosis, lang: str = "en") -> str:
     evidence = cause.evidence if cause else diagnosis.unexplained
     known_by = diagnosis.verdict_known_by
     proof = location(evidence[0]) if evidence else location(known_by) if known_by else ""
+    place = cause.place if cause else _place_of(evidence)
     columns = (
         diagnosis.decision.do,
         diagnosis.verdict,
@@ -32,6 +33,7 @@ def one_line(diagnosis: Diagnosis, lang: str = "en") -> str:
         _join(culprit.hosts),
         _join(culprit.gpus),
         proof,
+        place_column(place.ranks, [host.replace("\t", " ") for host in place.hosts]),
         happened(diagnosis, catalogue(lang)),
     )
     return "\t".join(column or UNKNOWN for column in columns) + "\n"
@@ -44,6 +46,12 @@ def _suspects(diagnosis: Diagnosis) -> Culprit:
         hosts=tuple(s.host for s in found if s.host),
         gpus=tuple(s.gpu for s in found if s.gpu),
     )
+
+
+def _place_of(evidence: Sequence[Evidence]) -> Location:
+    """Return the rank and the host of the first line that no rule explains."""
+    rank, host = (evidence[0].rank, evidence[0].host) if evidence else (None, None)
+    return Location(() if rank is None else (rank,), (host,) if host else ())
 
 
 def _join(names: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from logdoctor.model import GROUNDS, WITH_CAUSE, Cause, Diagnosis, Evidence, Fac
 from logdoctor.model.escape import escape_all
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.render.columns import shorten, wrap
-from logdoctor.render.entity_names import culprit_name
+from logdoctor.render.entity_names import location_name
 from logdoctor.render.phrases import location
 
 MOST_LINES, MOST_ROWS, MOST_FACTS = 4, 6, 12
@@ -44,8 +44,10 @@ def _cause(cause: Cause, symptoms: Sequence[SymptomSeen], words: Catalogue, *, k
     yield f"{cause.signature} · {rule.strip()} · {words('confidence', value=f'{cause.confidence:.2f}')}"
     yield from _proof(cause.evidence, words)
     yield from _rows("why.facts", [_known(fact, words) for fact in cause.facts], words, MOST_FACTS)
-    culprit, ground = culprit_name(cause.culprit, words) or words("culprit.none"), cause.culprit.why
+    culprit, ground = location_name(cause.culprit, words) or words("culprit.none"), cause.culprit.why
     yield from _fact("culprit", culprit, words(f"ground.{ground}") if ground else "", words)
+    if place := location_name(cause.place, words):
+        yield from _fact("place", place, "", words)
     passed = GROUNDS[: GROUNDS.index(ground)] if ground in GROUNDS else GROUNDS if known else ()
     yield from _rows("why.grounds", [words(f"ground.no.{name}") for name in passed], words, len(GROUNDS))
     if cause.owner.who != "not-told":

@@ -97,6 +97,11 @@ def _poisson(count: int, mean: float) -> float:
     return math.exp(count * math.log(mean) - mean - math.lgamma(count + 1))
 
 
+def blamed_hosts(record: JobRecord) -> tuple[str, ...]:
+    """Return the hosts that may be at fault. A fault of the job itself only took place on the host of its rank."""
+    return () if record.signature.partition(".")[0] in OWN_FAULT else record.hosts
+
+
 def _present(record: JobRecord) -> Iterator[str]:
     """Yield the hosts and GPUs of a job that its logs name."""
     yield from record.nodes
@@ -112,9 +117,9 @@ def _blamed(record: JobRecord) -> Iterator[str]:
 
     Yields none if the cause is a fault of the job itself, for example an exception of its program.
     """
-    if record.verdict != "failed" or record.signature.partition(".")[0] in OWN_FAULT:
+    if record.verdict != "failed":
         return
-    yield from record.hosts
+    yield from blamed_hosts(record)
     for row in record.rank_table:
-        if row.role == "culprit" and row.host in record.hosts and row.gpu and record.gpus:
+        if row.role == "culprit" and row.host in blamed_hosts(record) and row.gpu and record.gpus:
             yield f"{row.host} GPU {row.gpu}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta, timezone
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +13,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import InputError
 from logdoctor.redaction import redact_secrets
-from logdoctor.scan.bad_hosts import BadHost, HostCounter
+from logdoctor.scan.bad_hosts import BadHost, HostCounter, blamed_hosts
 from logdoctor.scan.checkpoint_log import CheckpointLog
 from logdoctor.scan.record import JobRecord
 
@@ -38,15 +39,19 @@ class Tally(Struct):
 
     name: str
     count: int = 0
-    jobs: list[str] = field(default_factory=list)
+    jobs: dict[str, str] = field(default_factory=dict)
+    """The decision of each job."""
     hours: float = 0.0
     timed_jobs: int = 0
     title: str = ""
-    decision: str = ""
+    decisions: Counter[str] = field(default_factory=Counter)
     signature: str = ""
     first: float | None = None
     last: float | None = None
     hosts: Counter[str] = field(default_factory=Counter)
+    """Hosts that are to blame."""
+    places: Counter[str] = field(default_factory=Counter)
+    """Hosts where it was seen."""
     proof_position: str = ""
     """File and line number of the decisive line of the first such job."""
     proof: str = ""
@@ -56,15 +61,17 @@ class Tally(Struct):
     def add(self, record: JobRecord) -> None:
         self.count += 1
         if len(self.jobs) < MAX_JOBS_LISTED:
-            self.jobs.append(record.job)
+            self.jobs[record.job] = record.decision
         hours = gpu_hours(record)
         if hours is not None:
             self.hours, self.timed_jobs = self.hours + hours, self.timed_jobs + 1
         ended = end_time(record)
         self.first = ended if self.first is None else min(self.first, ended)
         self.last = ended if self.last is None else max(self.last, ended)
-        self.hosts.update(record.hosts)
-        self.title, self.decision = self.title or record.title, self.decision or record.decision
+        self.hosts.update(blamed_hosts(record))
+        self.places.update(record.place_hosts)
+        self.decisions[record.decision] += 1
+        self.title = self.title or record.title
         self.signature = self.signature or record.signature
         if record.proof and not self.proof:
             self.proof_position = f"{record.proof_file}:{record.proof_line}"
@@ -82,13 +89,16 @@ class Fleet(Struct, frozen=True):
     periods: list[tuple[str, dict[str, int]]]
     """Failed jobs per cause, for each period in order."""
     period: Period
-    failed_in: dict[str, list[str]]
-    """The first failed jobs of each period."""
+    failed_in: dict[str, dict[str, str]]
+    """The first failed jobs of each period, each with its decision."""
     diagnosed_in: dict[str, int]
     """Number of diagnosed jobs of each period."""
     span: tuple[float, float] | None
     """End of the first and of the last job."""
     hosts: list[Tally]
+    """Hosts that are to blame."""
+    places: list[Tally]
+    """Hosts where a failure was seen that is nobody's there."""
     gpus: list[Tally]
     peers: list[Tally]
     bad_hosts: list[BadHost]
@@ -157,7 +167,7 @@ class _FleetCounter:
         self._span: tuple[float, float] | None = None
         self._tallies: dict[str, dict[str, Tally]] = {}
         self._causes_on: dict[str, Counter[str]] = {}
-        self._failed_on: dict[str, list[str]] = {}
+        self._failed_on: dict[str, dict[str, str]] = {}
         self._hosts = HostCounter()
         self._slowest: list[tuple[float, str, JobRecord]] = []
 
@@ -177,14 +187,21 @@ class _FleetCounter:
             return
         self._count("causes", record.signature, record)
         self._causes_on.setdefault(_day(ended), Counter())[record.signature] += 1
-        failed = self._failed_on.setdefault(_day(ended), [])
+        failed = self._failed_on.setdefault(_day(ended), {})
         if len(failed) < MAX_JOBS_LISTED:
-            failed.append(record.job)
+            failed[record.job] = record.decision
         if record.attempts > 1:
             self._count("decisions", record.decision, record)
         if record.fingerprint:
             self._count("recurring", record.fingerprint, record)
-        for table, names in (("hosts", record.hosts), ("gpus", _gpus(record)), ("unexplained", record.templates)):
+        blamed = blamed_hosts(record)
+        tables = {
+            "hosts": blamed,
+            "places": tuple(host for host in (*record.hosts, *record.place_hosts) if host not in blamed),
+            "gpus": _gpus(record),
+            "unexplained": record.templates,
+        }
+        for table, names in tables.items():
             for name in dict.fromkeys(names):
                 self._count(table, name, record)
         peers = (peer for cause in record.causes[:1] for peer in cause.peers)
@@ -221,6 +238,7 @@ class _FleetCounter:
             diagnosed_in={name: counts[""] for name, counts in diagnosed.items()},
             span=self._span,
             hosts=self._sorted("hosts"),
+            places=self._sorted("places"),
             gpus=self._sorted("gpus"),
             peers=self._sorted("peers"),
             bad_hosts=self._hosts.bad_hosts(),
@@ -234,11 +252,11 @@ class _FleetCounter:
             decisions=self._tallies.get("decisions", {}),
         )
 
-    def _failed_in(self, period: Period) -> dict[str, list[str]]:
-        failed: dict[str, list[str]] = {}
+    def _failed_in(self, period: Period) -> dict[str, dict[str, str]]:
+        failed: dict[str, dict[str, str]] = {}
         for day in sorted(self._failed_on):
-            failed.setdefault(_period_name(day, period), []).extend(self._failed_on[day])
-        return {name: jobs[:MAX_JOBS_LISTED] for name, jobs in failed.items()}
+            failed.setdefault(_period_name(day, period), {}).update(self._failed_on[day])
+        return {name: dict(islice(jobs.items(), MAX_JOBS_LISTED)) for name, jobs in failed.items()}
 
     def _sorted(self, table: str) -> list[Tally]:
         return sorted(self._tallies.get(table, {}).values(), key=lambda t: (-t.count, t.name))

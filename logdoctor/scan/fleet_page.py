@@ -25,6 +25,7 @@ from logdoctor.render import standalone_html
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.tables import read_signatures
+from logdoctor.scan.decision_counts import tell_decisions
 from logdoctor.scan.fleet import FAILED, Fleet, Tally
 from logdoctor.scan.fleet_chart import make_chart
 from logdoctor.version import __version__
@@ -93,6 +94,7 @@ def _render(fleet: Fleet, words: Catalogue, budget: Budget, *, shortened: bool) 
         hours=sum(tally.hours for tally in fleet.verdicts.values()),
         common_folder=_common_folder(fleet),
         meanings=_meanings(),
+        tell_decisions=lambda counts: tell_decisions(counts, lambda decision: words(f"decided.{decision}")),
         version=__version__,
         shortened=shortened,
         **assets,
@@ -102,7 +104,8 @@ def _render(fleet: Fleet, words: Catalogue, budget: Budget, *, shortened: bool) 
 def _merged(fleet: Fleet, verdicts: Iterable[str]) -> Tally:
     """Return the count and the jobs of several verdicts."""
     tallies = [fleet.verdicts[name] for name in verdicts if name in fleet.verdicts]
-    return Tally("", sum(t.count for t in tallies), [job for t in tallies for job in t.jobs])
+    jobs = {job: decision for tally in tallies for job, decision in tally.jobs.items()}
+    return Tally("", sum(tally.count for tally in tallies), jobs)
 
 
 def _common_folder(fleet: Fleet) -> str:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from logdoctor.model import InputError
 from logdoctor.model.extras import needs_extra
 from logdoctor.scan.checkpoint_log import CheckpointLog, last_write_time
+from logdoctor.scan.decision_counts import tell_decisions
 from logdoctor.scan.tables import TABLES, write_parquet
 
 _END_TIME = "make_timestamp(CAST(coalesce(CASE WHEN ended > 0 THEN ended END, changed) * 1000000 AS BIGINT))"
@@ -71,12 +72,15 @@ def count_failures(folders: Sequence[Path], query: FailureQuery) -> QueryResult:
     source = "(SELECT *, unnest(hosts) AS host FROM failures)" if per_host else "failures"
     sql = (
         f'SELECT {GROUP_BY[query.by]} AS "{query.by}", count(DISTINCT job) AS jobs, '
-        "mode(signature) AS \"most often\", strftime(min(day), '%Y-%m-%d') AS first, "
+        "mode(signature) AS \"most often\", histogram(decision) AS decision, strftime(min(day), '%Y-%m-%d') AS first, "
         "strftime(max(day), '%Y-%m-%d') AS last, min(job) AS \"for example\" "
         f"FROM {source} WHERE {' AND '.join(conditions)} GROUP BY 1 ORDER BY "
         f"{'1' if query.by in ('day', 'week', 'month') else '2 DESC, 1'} LIMIT {int(query.limit)}"
     )
-    return _run(folders, sql, values)
+    found = _run(folders, sql, values)
+    at = found.columns.index("decision")
+    rows = ((*row[:at], tell_decisions(row[at]), *row[at + 1 :]) for row in found.rows)
+    return QueryResult(found.columns, tuple(rows))
 
 
 def run_sql(folders: Sequence[Path], sql: str) -> QueryResult:

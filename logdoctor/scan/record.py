@@ -70,6 +70,9 @@ class JobRecord(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     ranks: tuple[int, ...] = ()
     hosts: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
+    place_ranks: tuple[int, ...] = ()
+    """Ranks where the failure was seen, whether they are to blame or not."""
+    place_hosts: tuple[str, ...] = ()
     proof_file: str = ""
     proof_line: int = 0
     proof: str = ""
@@ -125,6 +128,8 @@ def make_record(job: JobFiles, diagnosis: Diagnosis) -> JobRecord:
         ranks=cause.culprit.ranks if cause else (),
         hosts=cause.culprit.hosts if cause else (),
         gpus=cause.culprit.gpus if cause else (),
+        place_ranks=cause.place.ranks if cause else (),
+        place_hosts=cause.place.hosts if cause else (),
         proof_file=proof.line.file if proof else "",
         proof_line=proof.line.number if proof else 0,
         proof=proof.line.text if proof else "",

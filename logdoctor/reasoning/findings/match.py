@@ -10,7 +10,16 @@ from logdoctor.model import Finding, Record, Rule
 from logdoctor.reasoning.findings.conditions import Conditions, MatchLists
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.findings.values import OF_ONE, Shown, collect_values, tell_culprit, without
-from logdoctor.reasoning.findings.who import Naming, find_culprit, is_told_by_other, speaks_for_itself, widen
+from logdoctor.reasoning.findings.who import (
+    Failure,
+    Naming,
+    find_culprit,
+    find_place,
+    find_speakers,
+    is_told_by_other,
+    speaks_for_itself,
+    widen,
+)
 from logdoctor.reasoning.findings.wording import mask_numbers, slots_of
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
@@ -81,13 +90,15 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     states = [m for name in _names(rule, "also") if name in matches for m in matches[name].all() if _is_state(m)]
     shown = Shown(rule, [decisive, *own], ordered, [*proofs, *details], blaming, ranks, states)
     values = collect_values(shown, state)
-    culprit = find_culprit(rule, counted, blaming, values, state)
+    failure = Failure(rule, counted, blaming, values, find_speakers(rule, counted, state))
+    culprit = find_culprit(failure, state)
     return Finding(
         rule=rule,
         records=tuple(m.record for m in told),
         spans=tuple(m.span for m in told),
         values=tell_culprit(values, culprit, shown, state),
         culprit=culprit,
+        place=find_place(failure, state),
         ranks=ranks,
         first=min(m.record.order for m in ordered),
         last=latest.order,
@@ -168,12 +179,13 @@ def tell_of_all(cause: Finding, followers: Iterable[Finding], state: JobState) -
     if len(ranks) == len(culprit.ranks):
         return cause
     hosts = state.processes.hosts_with(ranks) or culprit.hosts
+    place = replace(cause.place, ranks=ranks, hosts=hosts)
     if rule.side == "seen":  # what they see of others sets only their host apart
         hosts = hosts if len(hosts) == 1 < len(state.processes.hosts) else ()
     naming = Naming("own-mouth", ranks if rule.side == "own" else (), hosts, culprit.gpus, culprit.peers)
     whole = replace(widen(naming, rule, ranks, state), first=culprit.first)
     values = without(cause.values, OF_ONE) | {"rank": ranks, "ranks": ranks}
-    return replace(cause, ranks=ranks, speakers=ranks, values=values, culprit=whole)
+    return replace(cause, ranks=ranks, speakers=ranks, values=values, culprit=whole, place=place)
 
 
 def _with_lost_host(cause: Finding, followers: Iterable[Finding], state: JobState) -> Finding:

@@ -10,8 +10,8 @@ from logdoctor.codes import explain
 from logdoctor.model import Culprit, Examination, Finding, Rule, Value, say_fact
 from logdoctor.model.numbers import format_size, say_value
 from logdoctor.reasoning.findings.symptoms import Match
-from logdoctor.reasoning.findings.who import describe, hosts_of, numbers, ranks_of, speaks_for_itself, with_places
-from logdoctor.reasoning.findings.wording import compress, is_known
+from logdoctor.reasoning.findings.who import describe, hosts_of, numbers, ranks_of, speaks_for_itself, with_seats
+from logdoctor.reasoning.findings.wording import is_known
 from logdoctor.reasoning.identity.addresses import bare_address, is_address, is_own_address, peer_of
 from logdoctor.reasoning.job_state import JobState
 
@@ -197,7 +197,7 @@ PROVIDERS: Sequence[Callable[[Shown, Values, JobState], Values]] = (
 
 def tell_culprit(values: Values, culprit: Culprit, shown: Shown, state: JobState) -> Values:
     """Return the values with ``blamed``, and without those of one rank if several show the failure."""
-    if shown.blaming and (text := describe(culprit)):
+    if shown.blaming and (text := describe(culprit, "en")):
         values |= {"blamed": text}
     if shown.rule.side == "own" and not culprit.ranks and shown.rule.culprit.get("ranks") == "rank":
         return without(values, OF_ONE)  # the launcher names one of them
@@ -236,7 +236,8 @@ class FindingValues(Mapping[str, Value]):
     - ``claim.peer``: known if that claim is confirmed
     - ``size.wanted``: a fact of the lines around the proof, by type and role
     - ``denies.frames``: known if frames were looked for around the proof and not found
-    - with ``state``, ``job``, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value
+    - with ``state``, ``job``, and `OF_CULPRIT` if the finding has one culprit and no matched line names the value; the
+      host may be that of the place
     """
 
     def __init__(
@@ -251,13 +252,14 @@ class FindingValues(Mapping[str, Value]):
     ) -> None:
         self._finding, self._lang, self._state, self._confirmed = finding, lang, state, confirmed
         self._examined = examined or Examination()
-        self._awaited = explained_by.culprit.ranks if explained_by else ()
+        self._awaited = Culprit(explained_by.culprit.ranks) if explained_by else Culprit()
         self._hosts: tuple[str, ...] | None = None
 
     def __getitem__(self, name: str) -> Value:
-        if name == "awaited" and self._awaited:
-            several = len(self._awaited) > 1 and self._lang == "en"
-            return f"rank{'s' if several else ''} {compress(self._awaited)}"
+        if name == "awaited" and self._awaited.ranks:
+            return describe(self._awaited, self._lang)
+        if name == "blamed" and name in self._finding.values:
+            return describe(self._finding.culprit, self._lang)
         if name in OF_ONE and (ranks := self._alike()):
             return ranks if name == "rank" else ()  # none of them stands apart
         if name == "host" and len(hosts := self._hosts_alike()) > 1:
@@ -296,8 +298,10 @@ class FindingValues(Mapping[str, Value]):
             return self._state.job_id or ()
         if name not in OF_CULPRIT or self._state is None:
             raise KeyError(name)
-        culprit = with_places(self._finding.culprit, self._finding.rule, self._state)
-        values: tuple[str, ...] | tuple[int, ...] = getattr(culprit, f"{name}s")
+        finding = self._finding
+        only_place = finding.rule.side == "own" and finding.culprit.scope == "not-told" and name == "host"
+        named = with_seats(finding.place if only_place else finding.culprit, finding.rule, self._state)
+        values: tuple[str, ...] | tuple[int, ...] = getattr(named, f"{name}s")
         return values if len(values) == 1 else ()
 
     def __iter__(self) -> Iterator[str]:

@@ -1,21 +1,22 @@
 """Those to blame for a failure: the ground on which somebody is named, and how many they are.
 
 The first of `GROUNDS` that names somebody wins. `widen` alone says whether that is one, some, all or nobody, or is not
-told. Those who only report what others did are reporters.
+told. Those who only report what others did are reporters. The place, where the failure was seen, blames nobody.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.model import Culprit, Finding, FirstMover, Ground, Record, Reporters, Rule, Scope, Value
+from logdoctor.model import Culprit, Finding, FirstMover, Ground, Location, Record, Reporters, Rule, Scope, Value
 from logdoctor.reasoning.findings.conditions import MatchLists
 from logdoctor.reasoning.findings.symptoms import Match
-from logdoctor.reasoning.findings.wording import compress
+from logdoctor.reasoning.findings.wording import compress, mask_numbers
 from logdoctor.reasoning.identity.addresses import peer_of, short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.processes import Seat, names_an_end
@@ -27,6 +28,8 @@ YOURS = ("frames", "your code", "your data", "your settings")
 ON_A_NODE = 8
 """Number of ranks that most likely share one host if the log names only one."""
 MOST_NAMED = 4096
+CRASHES = (4, 7, 8, 11)
+"""Signals that a process brings on itself. An abort may be that of a watchdog, and the launcher sends the others."""
 Names = tuple[tuple[int, ...], tuple[str, ...]]
 """Ranks and hosts."""
 NOBODY: Names = (), ()
@@ -36,6 +39,7 @@ OF_NOBODY = ("ordered", "all-alike")
 """Grounds that set nobody apart, so that nobody only reports."""
 OF_THE_ONE = ("first-end", "odd-one-out")
 """Reasons to name somebody whom the others tell apart by what they suffer."""
+Named = TypeVar("Named", bound=Location)
 
 
 class Speakers(Struct, frozen=True):
@@ -92,18 +96,22 @@ class Naming(Struct, frozen=True):
         return bool(self.ranks or self.hosts or self.gpus or self.peers)
 
 
-def find_culprit(
-    rule: Rule, counted: MatchLists, blaming: Sequence[Match], values: Mapping[str, Value], state: JobState
-) -> Culprit:
+def find_culprit(failure: Failure, state: JobState) -> Culprit:
     """Return the culprit whom the first ground names."""
-    speakers = find_speakers(rule, counted, state)
-    failure = Failure(rule, counted, blaming, values, speakers)
+    rule, speakers = failure.rule, failure.speakers
     naming = next((naming for ground in GROUNDS if (naming := ground(failure, state))), Naming())
     culprit = widen(naming, rule, speakers.ranks, state)
     by_class = not failure.blaming and not rule.culprit.keys() >= {*PARTS}
     probably = speakers.lent and by_class and bool(speakers.ranks)
-    first = None if culprit.scope == "nobody" else find_first(rule, counted, state)
+    first = None if culprit.scope == "nobody" else find_first(rule, failure.counted, state)
     return replace(culprit, first=first, probably=probably)
+
+
+def find_place(failure: Failure, state: JobState) -> Location:
+    """Return where the failure was seen: the processes that tell it, else the only host of the job."""
+    ranks, hosts = failure.speakers.ranks, failure.speakers.hosts or only_host(state)
+    seen = _naming("", failure, ranks, hosts)
+    return Location(seen.ranks, seen.hosts, seen.gpus, seen.peers)
 
 
 # ── grounds ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -122,21 +130,33 @@ def is_ordered(signature: str) -> bool:
 def all_alike(failure: Failure, state: JobState) -> Naming | None:
     """Name all who ended alike, if a launcher names only the one whose end it noticed first.
 
-    As many lines without a rank must tell the failure. Only their number is known if the launcher names fewer.
+    They crashed by the same signal, raised the same exception, or as many lines without a rank tell the failure. Only
+    their number is known if the launcher names fewer.
     """
     first, (ranks, hosts) = failure.proof, _names(failure, state)
     nameless = [m.record for m in failure.decisive if state.processes.rank_of(m.record) is None]
     ends = state.named_ends.all_in_attempt_of(first)
-    for end in ends if failure.rule.side == "own" else ():
+    for end in ends if failure.rule.side == "own" and len(ranks) == 1 else ():
         alike = numbers(end.fields.get("alike_ranks"))
-        if len(ranks) == 1 and ranks[0] in alike and len(alike) <= len(nameless):
+        if ranks[0] in alike and (len(alike) <= len(nameless) or end.fields.get("signal") in CRASHES):
             return _naming("own-mouth", failure, alike, hosts)
+    raised = _raised_by(failure, state)
+    if len(raised) > len(ranks) == 1 and ranks[0] in raised:
+        return _naming("own-mouth", failure, raised, hosts)
     if not ranks or not first.reports_own_end or first not in nameless:
         return None
     same = [e for e in nameless if _said(e) == _said(first) and state.runs.same_span(first, e)]
     named = ranks_of(ends, state)
     of_host = hosts if state.processes.only_host and not _is_yours(failure.rule) else ()
     return Naming("all-alike", hosts=of_host, count=len(same)) if len(same) > max(1, len(named)) else None
+
+
+def _raised_by(failure: Failure, state: JobState) -> tuple[int, ...]:
+    """Return the ranks that raised the exception of the proof, with the same words but for their numbers."""
+    if failure.rule.failure_class != "program fails":
+        return ()
+    words = mask_numbers(failure.proof.text)
+    return ranks_of((m.record for m in failure.decisive if mask_numbers(m.record.text) == words), state)
 
 
 def _said(record: Record) -> tuple[object, ...]:
@@ -230,7 +250,7 @@ def _names(failure: Failure, state: JobState) -> Names:
     if rule.place == "group" and rule.culprit.get("ranks") == "rank" and len(failure.reporters) > 1:
         return NOBODY  # several report it, so it is not told which of them began
     if hosts == () and rule.culprit["hosts"] != "nobody" and not numbers(ranks) and rule.side == "own":
-        hosts = only_host(state)
+        hosts = _host_of(rule, state)
     return own_ranks if ranks is None else numbers(ranks), own_hosts if hosts is None else short_hosts(hosts)
 
 
@@ -261,12 +281,12 @@ def of_class(failure: Failure, state: JobState) -> Names:
 
 
 def _or_only(failure: Failure, state: JobState) -> Names:
-    """Return the speakers, else the only rank and the only host of the job."""
+    """Return the speakers, else the only rank of the job, and its only host if the failure is of a host."""
     speakers, processes = failure.speakers, state.processes
     if speakers.ranks or speakers.hosts or failure.rule.role not in ("cause", "fallback"):
         return speakers.ranks, speakers.hosts
     alone = len(processes.ranks) == 1 and (processes.expected or 1) == 1
-    return tuple(processes.ranks) if alone else (), only_host(state)
+    return tuple(processes.ranks) if alone else (), _host_of(failure.rule, state)
 
 
 def _stands_apart(speakers: Speakers, state: JobState) -> bool:
@@ -275,6 +295,11 @@ def _stands_apart(speakers: Speakers, state: JobState) -> bool:
     others = state.processes.ranks.difference(ranks) if ranks else {*state.processes.hosts}.difference(hosts)
     ends = state.named_ends.ends_in_attempt_of(speakers.records[0])
     return bool(others) or ranks_of(ends, state) == ranks != ()
+
+
+def _host_of(rule: Rule, state: JobState) -> tuple[str, ...]:
+    """Return the only host of the job for a failure of a host or device. For any other failure it is only the place."""
+    return only_host(state) if rule.place in ("host", "device") else ()
 
 
 def only_host(state: JobState) -> tuple[str, ...]:
@@ -290,11 +315,14 @@ def widen(naming: Naming, rule: Rule, heard: Sequence[int], state: JobState) -> 
     """Return the culprit: one, some, all or nobody, or not told. ``heard`` are the ranks that tell of the failure."""
     # ranks of one host set it apart, not each other
     ranks = () if rule.place == "host" and naming.hosts and len(naming.ranks) > 1 else naming.ranks
-    scope: Scope = "some" if max(len(ranks), len(naming.hosts)) > 1 else "one"
+    # members of a group disagree, not hosts
+    hosts = () if rule.place == "group" and not ranks and naming.why != "own-mouth" else naming.hosts
+    naming = replace(naming, ranks=ranks, hosts=hosts)
+    scope: Scope = "some" if max(len(ranks), len(hosts)) > 1 else "one"
     why = naming.why
     if why == "ordered":
         scope = "nobody"
-    elif is_everybody(len(ranks) or naming.count, state) and _none_apart(naming, rule):
+    elif rule.side == "own" and is_everybody(naming, state):
         scope, why = "all", "all-alike"
     elif why == "all-alike":
         scope, why = "not-told", ""
@@ -303,7 +331,7 @@ def widen(naming: Naming, rule: Rule, heard: Sequence[int], state: JobState) -> 
     reporters = () if naming.why in OF_NOBODY else tuple(rank for rank in heard if rank not in ranks)[:MOST_NAMED]
     return Culprit(
         ranks=ranks,
-        hosts=naming.hosts,
+        hosts=hosts,
         gpus=naming.gpus,
         peers=naming.peers,
         scope=scope,
@@ -312,15 +340,10 @@ def widen(naming: Naming, rule: Rule, heard: Sequence[int], state: JobState) -> 
     )
 
 
-def _none_apart(naming: Naming, rule: Rule) -> bool:
-    """Return whether those who are named show the failure themselves, so that it sets none of them apart."""
-    of_each = naming.why in ("own-mouth", "all-alike") or (naming.why == "odd-one-out" and "ranks" not in rule.culprit)
-    return rule.side == "own" and of_each
-
-
-def is_everybody(count: int, state: JobState) -> bool:
-    """Return whether so many ranks are all that the job can have."""
-    return count > 1 and count >= state.processes.min_world_size
+def is_everybody(naming: Naming, state: JobState) -> bool:
+    """Return whether those who are named are all ranks that the job can have, so that none of them stands apart."""
+    count = len(naming.ranks) or naming.count
+    return count > 1 and count >= max(state.processes.min_world_size, max(naming.ranks, default=-1) + 1)
 
 
 def is_on_one_host(state: JobState, *, sure: bool) -> bool:
@@ -473,24 +496,28 @@ def find_first(rule: Rule, counted: MatchLists, state: JobState) -> FirstMover |
     return FirstMover(*process, pid=first.pid, by="order" if one_file else "clock", lead_s=lead)
 
 
-def with_places(culprit: Culprit, rule: Rule, state: JobState) -> Culprit:
-    """Return the culprit with what is known of the places of its ranks."""
+def with_seats(named: Named, rule: Rule, state: JobState) -> Named:
+    """Return the named ranks with what is known of the process and the host of each."""
     seats = state.processes.seats()
-    of_ranks = [seats.get(rank, Seat()) for rank in culprit.ranks]
-    hosts = (*culprit.hosts, *(short_host(s.host) for s in of_ranks if s.host))
-    first = culprit.first
-    if first and first.rank is not None and (seat := seats.get(first.rank)):
-        gpu = str(seat.gpu) if seat.gpu is not None else first.gpu
-        first = replace(first, host=first.host or seat.host, pid=first.pid or seat.pid, gpu=gpu)
+    of_ranks = [seats.get(rank, Seat()) for rank in named.ranks]
+    hosts = (*named.hosts, *(short_host(s.host) for s in of_ranks if s.host))
     bus_ids = tuple(dict.fromkeys(s.bus_id for s in of_ranks if s.bus_id)) if rule.place == "device" else ()
     return replace(
-        culprit,
-        first=first,
+        named,
         hosts=tuple(dict.fromkeys(hosts)),
         local_ranks=_if_each(s.local_rank for s in of_ranks),
         pids=_if_each(s.pid for s in of_ranks),
-        gpus=culprit.gpus or bus_ids,
+        gpus=named.gpus or bus_ids,
     )
+
+
+def seated(first: FirstMover | None, state: JobState) -> FirstMover | None:
+    """Return the first mover with what is known of its process and its host."""
+    seat = state.processes.seats().get(first.rank) if first and first.rank is not None else None
+    if first is None or seat is None:
+        return first
+    gpu = str(seat.gpu) if seat.gpu is not None else first.gpu
+    return replace(first, host=first.host or seat.host, pid=first.pid or seat.pid, gpu=gpu)
 
 
 def _if_each(values: Iterable[int | None]) -> tuple[int, ...]:
@@ -499,7 +526,8 @@ def _if_each(values: Iterable[int | None]) -> tuple[int, ...]:
     return () if None in known else tuple(dict.fromkeys(v for v in known if v is not None))
 
 
-def describe(culprit: Culprit) -> str:
-    """Return ``rank 5 (node-b)`` or ``node-b``, the same in every language."""
-    ranks, hosts = compress(culprit.ranks), ", ".join(culprit.hosts)
-    return f"rank {ranks}" + (f" ({hosts})" if hosts else "") if ranks else hosts
+def describe(culprit: Culprit, lang: str) -> str:
+    """Return ``rank 5 (node-b)``, ``ranks 5,7`` or ``node-b``."""
+    ranks, hosts = culprit.ranks, ", ".join(culprit.hosts)
+    several = len(ranks) > 1 and lang == "en"
+    return f"rank{'s' if several else ''} {compress(ranks)}" + (f" ({hosts})" if hosts else "") if ranks else hosts

@@ -29,6 +29,10 @@ _PAIR = later(r"\{(\w+(?:\.\w+)?)\}(?=([^.。{}]*)\{(\w+(?:\.\w+)?)\})")
 _OTHER = later(r"^others?_")
 _NUMBER = later(r"\b(?:0x)?[a-f]*+\d[0-9a-f]*+\b")
 _RANK = later(r"(?<![\w-])[Rr]ank $")
+_SUBJECT = later(r"(?:^ ?|[.;:] |\b(?:[Tt]hat|because|while|whether|why|if) )(?:[Rr]anks? )?$")
+"""Text that ends before or within the subject of a clause."""
+_VERB = later(r"^ ([a-z]*[^\Ws]s)\b")
+_VERBS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 _CHINESE = later(r"[\u4e00-\u9fff]")
 _TOKEN = later(r"[A-Za-z0-9._:@/][A-Za-z0-9._:@/-]*")
 """A value that may stand in a command. Values come from a log, so no other value is told in a command."""
@@ -188,19 +192,29 @@ def fill(template: str, values: Values, cut: _Cut | None = None) -> str:
 def _fill_parts(template: str, values: Values, cut: _Cut) -> str:
     slots, rest = _split(template)
     parts: list[str] = []
+    english, plural = not _CHINESE.search(template), False
     for slot in slots:
         before, value = slot.before, values.get(slot.name)
+        if plural and before:
+            before, plural = _in_plural(before), False
         if slot.words is not None:
             text = _fill_parts(_choose_words(slot.words, values, known=is_known(value)), values, cut)
         elif not is_known(value):
             text = "?"
         else:
             text = _format_value(value, cut)
-            several = isinstance(value, tuple) and len(value) > 1
-            if several and _RANK.search(before) and not _CHINESE.search(template):
+            several = len(value) > 1 if isinstance(value, tuple) else text.startswith("ranks ")
+            plural = english and several and bool(_SUBJECT.search("".join([*parts, before])))
+            if english and several and _RANK.search(before):
                 before = f"{before[:-1]}s "  # "Rank 3" becomes "Ranks 3,5"
         parts += [before, text.rstrip(".") if slot.ends_sentence else text]
-    return "".join([*parts, rest])
+    return "".join([*parts, _in_plural(rest) if plural else rest])
+
+
+def _in_plural(text: str) -> str:
+    """Return the text behind a subject of several: "Ranks 3,5 report", not "reports"."""
+    verb = _VERB.match(text)
+    return text if verb is None else f" {_VERBS.get(verb[1], verb[1][:-1])}{text[verb.end() :]}"
 
 
 def _choose_words(words: str, values: Values, *, known: bool) -> str:

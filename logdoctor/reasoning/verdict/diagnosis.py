@@ -29,7 +29,7 @@ from logdoctor.reasoning.causality.claims import Checked
 from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.reason_line import quoted, with_whole_sentence
 from logdoctor.reasoning.findings.values import FindingValues
-from logdoctor.reasoning.findings.who import victims_of, with_places
+from logdoctor.reasoning.findings.who import seated, victims_of, with_seats
 from logdoctor.reasoning.findings.wording import fill_title, fill_words, mask_numbers
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
@@ -71,7 +71,7 @@ def _cause(
     slots = FindingValues(finding, words.lang, state, confirmed=confirmed, examined=examined)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
     doubt = ranking.doubt(finding)
-    culprit = Culprit() if doubt else with_places(finding.culprit, rule, state)
+    culprit = Culprit() if doubt else with_seats(finding.culprit, rule, state)
     values = _measured_values(finding)
     owner = owner_of(finding, dict(values), words, examined)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
@@ -81,7 +81,8 @@ def _cause(
         summary=texts.cause,
         confidence=round(min(chance, DOUBTED) if doubt else chance, 2),
         by="rule",
-        culprit=culprit,
+        culprit=replace(culprit, first=seated(culprit.first, state)),
+        place=with_seats(finding.place, rule, state),
         action=rule.action,
         steps=with_frame(texts.steps, owner, rule, words),
         references=rule.references,

@@ -15,7 +15,7 @@ from logdoctor.model import Cause, Diagnosis, Evidence, Problem
 from logdoctor.model.escape import escape_all
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.document import RenderOptions
-from logdoctor.render.entity_names import culprit_name
+from logdoctor.render.entity_names import location_name, place_name
 from logdoctor.render.phrases import is_link
 
 SHARED = True
@@ -63,8 +63,8 @@ def _rule(cause: Cause, verdict: str) -> dict[str, Any]:
 
 
 def _result(cause: Cause, index: int, diagnosis: Diagnosis, words: Catalogue) -> dict[str, Any]:
-    culprit = culprit_name(cause.culprit, words)
-    title = words("named", title=cause.title, who=culprit) if culprit else cause.title
+    who = location_name(cause.culprit, words) or place_name(cause.place, words)
+    title = words("named", title=cause.title, who=who) if who else cause.title
     file = cause.evidence[0].line.file if cause.evidence else ""
     identity = f"{cause.signature}\0{file}\0{','.join(map(str, cause.culprit.ranks))}"
     return {
@@ -82,6 +82,7 @@ def _result(cause: Cause, index: int, diagnosis: Diagnosis, words: Catalogue) ->
             "action": cause.action,
             "ranks": list(cause.culprit.ranks),
             "hosts": list(cause.culprit.hosts),
+            "place": {"ranks": list(cause.place.ranks), "hosts": list(cause.place.hosts)},
         },
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TextIO
 
-from logdoctor.render.entity_names import ranges
+from logdoctor.render.entity_names import place_column, ranges
 from logdoctor.render.one_line import UNKNOWN
 from logdoctor.scan.record import JobRecord
 
@@ -30,5 +30,6 @@ def _columns(record: JobRecord) -> tuple[str, ...]:
         ",".join(record.hosts),
         ",".join(record.gpus),
         f"{record.proof_file}:{record.proof_line}" if record.proof_file else "",
+        place_column(record.place_ranks, record.place_hosts),
         problem or record.title or record.reason,
     )

@@ -10,6 +10,8 @@ from msgspec import Struct, field
 
 from logdoctor.model import CALM
 from logdoctor.model.escape import escape
+from logdoctor.scan.bad_hosts import blamed_hosts
+from logdoctor.scan.decision_counts import tell_decisions
 from logdoctor.scan.record import JobRecord
 
 MAX_HOSTS = 3
@@ -19,8 +21,9 @@ MAX_FAILED_JOBS = 10
 class _Row(Struct):
     count: int = 0
     example: str = ""
-    decision: str = ""
+    decisions: Counter[str] = field(default_factory=Counter)
     hosts: Counter[str] = field(default_factory=Counter)
+    places: Counter[str] = field(default_factory=Counter)
 
 
 def write(records: Iterable[JobRecord], out: TextIO) -> None:
@@ -31,15 +34,16 @@ def write(records: Iterable[JobRecord], out: TextIO) -> None:
     rows, failed = _count(records)
     total = sum(row.count for row in rows.values()) + len(failed)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("jobs", "share", "cause", "decision", "culprits", "for example"):
+    for name in ("jobs", "share", "cause", "decision", "culprits", "seen on", "for example"):
         table.add_column(name, justify="right" if name in ("jobs", "share") else "left", overflow="fold")
     for signature, row in sorted(rows.items(), key=lambda item: (item[0] in CALM, -item[1].count, item[0])):
         cells = (
             str(row.count),
             f"{row.count / total:.0%}",
             signature,
-            row.decision,
+            tell_decisions(row.decisions),
             _format_hosts(row.hosts),
+            _format_hosts(row.places),
             row.example,
         )
         table.add_row(*(Text(escape(cell)) for cell in cells))
@@ -57,8 +61,9 @@ def _count(records: Iterable[JobRecord]) -> tuple[dict[str, _Row], list[JobRecor
             continue
         row = rows.setdefault(record.signature, _Row(example=record.job))
         row.count += 1
-        row.decision = "" if record.verdict in CALM else record.decision
-        row.hosts.update(record.hosts)
+        row.decisions[record.decision] += record.verdict not in CALM
+        row.hosts.update(blamed_hosts(record))
+        row.places.update(record.place_hosts)
     return rows, failed
 
 
