@@ -140,6 +140,14 @@ class Reasoner:
         """Return what the questions conclude from all records."""
         return self._conclusions.derived
 
+    def silent_death_before(self, failure: Record) -> Record | None:
+        """Return the first death as a launcher tells it, with an exit code, if ``failure`` is what a peer saw of it."""
+        died = self._conclusions.state.named_ends.first_death
+        if died is None or "complaints" not in died.fields or "signal" in died.fields:
+            return None
+        saw = failure.tells("about peers") or failure.has("gives up") or "peer" in failure.fields
+        return died if saw and self.state.processes.rank_of(failure) != died.rank else None
+
     @property
     def matches(self) -> Mapping[int, Mapping[str, Matches]]:
         """Return the matches by the rule's number and the symptom's name."""

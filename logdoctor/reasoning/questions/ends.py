@@ -233,12 +233,13 @@ def _first(deaths: list[Death], state: JobState) -> Death | None:
 def _with_rank(first: Death | None, deaths: list[Death]) -> Death | None:
     """Return ``first`` with the rank of the only other end.
 
-    This holds if ``first`` is an exception without a rank and a launcher reports the same end.
+    This holds if ``first`` tells an exception or a failed assertion without a rank and a launcher reports the same end.
     """
-    if first is None or first.rank is not None or not first.end.exception or len(deaths) != 2:
+    if first is None or first.rank is not None or len(deaths) != 2 or not first.record.reports_own_end:
         return first
     report = next(d for d in deaths if d is not first)
-    is_same_end = report.end.signal is None and report.record.reports_end_of_other and first.host in (None, report.host)
+    fits = report.end.signal is None if first.end.exception else report.end.signal in CRASH_SIGNALS | {SIGABRT}
+    is_same_end = fits and report.record.reports_end_of_other and first.host in (None, report.host)
     return replace(first, rank=report.rank, host=report.host) if is_same_end else first
 
 
