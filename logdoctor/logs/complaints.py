@@ -73,7 +73,7 @@ def find_complaint(file: str, lines: Iterable[Line], search: Search, end: Record
             if record is None or known is None or not known.failing or line.number + 1 != reason.line.number:
                 return reason
             reason = record
-        elif known is not None and known.format != "generic":
+        elif known is not None and not is_plain(known):
             if end is None or known.format == "progress" or may_be_first_failure(known):
                 return None
         elif record is not None:
@@ -94,6 +94,11 @@ def is_own_end(end: Record) -> bool:
     code = end.fields.get("exit_code")
     by_code = -code if isinstance(code, int) and code < 0 else code - 128 if isinstance(code, int) else None
     return told and KILLS.isdisjoint((end.fields.get("signal"), by_code))
+
+
+def is_plain(record: Record) -> bool:
+    """Return whether only the words of a line, or an errno in it, say that something went wrong."""
+    return record.format == "generic" or record.kind == "os.other"
 
 
 def may_be_first_failure(record: Record) -> bool:

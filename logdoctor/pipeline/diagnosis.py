@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from logdoctor.classifier import FeatureCounter
 from logdoctor.inputs import Bounds, Inventory, open_streams
-from logdoctor.logs.complaints import find_complaint, is_own_end, may_be_first_failure
+from logdoctor.logs.about import is_about_peers
+from logdoctor.logs.complaints import find_complaint, is_own_end, is_plain, may_be_first_failure
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
@@ -286,15 +287,19 @@ def _find_complaints(reader: JobReader, reasoner: Reasoner, first_failures: Mapp
     """
     for log in reader.excerpts.logs:
         first = first_failures.get(log.name)
-        end = first if first is None or is_own_end(first) else reasoner.silent_death_before(first)
-        if first is None and (not reasoner.quiet or reasoner.finished):
-            continue
-        if first is not None and end is None:
-            continue
-        lines = _kept_lines(log) if first is None else _lines_above(first, reader.excerpts)
-        complaint = find_complaint(log.name, lines, reader.pack.matcher.match, end)
-        if complaint is not None:
-            yield complaint
+        if first is None:
+            if reasoner.quiet and not reasoner.finished:
+                yield from _complaint_in(reader, log, _kept_lines(log), None)
+        elif is_own_end(first):
+            yield from _complaint_in(reader, log, _lines_above(first, reader.excerpts), first)
+        elif (is_plain(first) or is_about_peers(first.text)) and (died := reasoner.silent_death_before(first)):
+            found = _complaint_in(reader, log, _lines_above(first, reader.excerpts), died)
+            yield from (complaint for complaint in found if complaint.rank == died.rank)
+
+
+def _complaint_in(reader: JobReader, log: Excerpt, lines: Iterable[Line], end: Record | None) -> Iterator[Record]:
+    if complaint := find_complaint(log.name, lines, reader.pack.matcher.match, end):
+        yield complaint
 
 
 def _kept_lines(log: Excerpt) -> list[Line]:
@@ -302,8 +307,10 @@ def _kept_lines(log: Excerpt) -> list[Line]:
 
 
 def _lines_above(record: Record, excerpts: Excerpts) -> list[Line]:
+    """Return the lines above the record, and its own if that says in plain words why a program ends."""
     head = record.lines[0] if record.lines else record.line
-    return [line for line in excerpts.around(record.line, AROUND, 0) if line.number < head.number]
+    last = head.number if is_plain(record) else head.number - 1
+    return [line for line in excerpts.around(record.line, AROUND, 0) if line.number <= last]
 
 
 def make_job(inputs: Input | Iterable[Input], name: str | None = None) -> Job:

@@ -141,12 +141,11 @@ class Reasoner:
         return self._conclusions.derived
 
     def silent_death_before(self, failure: Record) -> Record | None:
-        """Return the first death as a launcher tells it, with an exit code, if ``failure`` is what a peer saw of it."""
+        """Return the first death as a launcher tells it, with an exit code, if ``failure`` is of another process."""
         died = self._conclusions.state.named_ends.first_death
-        if died is None or "complaints" not in died.fields or "signal" in died.fields:
+        if died is None or died.fields["reporter"] == "itself" or "signal" in died.fields:
             return None
-        saw = failure.tells("about peers") or failure.has("gives up") or "peer" in failure.fields
-        return died if saw and self.state.processes.rank_of(failure) != died.rank else None
+        return died if self.state.processes.rank_of(failure) != died.rank else None
 
     @property
     def matches(self) -> Mapping[int, Mapping[str, Matches]]:
