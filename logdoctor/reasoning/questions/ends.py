@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.model import Record
+from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.identity.addresses import short_host
@@ -113,7 +113,8 @@ def first_death(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield the first death, if the log gives it, each on a log line that shows it.
 
     - ``ledger.first_death``  rank, local_rank, host, pid if known, signal, exit_code or exception, how (the same as
-      text), reporter (``itself`` or the format of the reporter), complaints (processes that lost it, if it said nothing).
+      text), reporter (``itself`` or the format of the reporter), complaints (number of processes that lost it, if
+      another program tells its end).
     - ``ledger.first_exits``  ranks, exit_code, reporter. Several processes in one line ended by themselves before the
       job was ended. The log does not say which of them was first.
     """
