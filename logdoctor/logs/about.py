@@ -30,5 +30,10 @@ def add_subject(signs: tuple[LifecycleSign, ...], text: str) -> tuple[LifecycleS
     if not any(sign.mark == "fails" and sign.of == "process" for sign in signs):
         return signs
     words = text[:SEARCHED]
-    tells = (*(("about peers",) if _PEERS.search(words) else ()), *(("about order",) if _ORDER.search(words) else ()))
+    tells = (*(("about peers",) if is_about_peers(words) else ()), *(("about order",) if _ORDER.search(words) else ()))
     return (*signs, _SUBJECTS[tells]) if tells else signs
+
+
+def is_about_peers(text: str) -> bool:
+    """Return whether an error follows from the end of another process."""
+    return _PEERS.search(text[:SEARCHED]) is not None

@@ -35,6 +35,8 @@ _NO_SENTENCE = later(
     r"|\btypically indicates\b|\bbe sure to include\b"
 )
 """Code, settings, help texts, data, and what shells and launchers print."""
+_NAME = later(r"^(?:\[[A-Za-z][\w.:-]{0,60}\] )+")
+"""Name of a logger before the sentence."""
 _LAUNCHER_BLOCK = later(r"^job aborted:\s*$")
 """Head of the report of MS-MPI's and MPICH's old launchers.  The lines below it are theirs."""
 _FINAL = later(
@@ -50,29 +52,40 @@ _SAYER = later(r"(?i)^\W{0,4}(?:mpi )?(?:rank|proc(?:ess(?:or)?)?|task|pe)[ #:=]
 
 
 def find_complaint(file: str, lines: Iterable[Line], search: Search, end: Record | None = None) -> Record | None:
-    """Return the complaint above ``end``, or at the end of the log without it.
+    """Return the last complaint of ``lines``, above the report of ``end`` or at the end of the log without it.
 
-    The record has the place of ``end`` in the reading order, because both tell the same end.
+    Of lines that the program itself calls errors, one below the other, the first is the reason of the others. The
+    record has the place of ``end`` in the reading order, because both tell the same end.
     """
-    above = [line for line in lines if line.text.strip() and (end is None or line.number < end.line.number)]
+    above = [line for line in lines if line.text.strip()]
     if any(_LAUNCHER_BLOCK.match(line.text) for line in above[-MAX_ABOVE:]):
         return None
     rest = MAX_BELOW if end is None else MAX_ABOVE
     parser = LineParser(file, search)
+    reason: Record | None = None
     for at in range(len(above) - 1, -1, -1):
         line = above[at]
         if not _WORD.search(line.text):
             continue  # a rule of dashes
         known = _read(parser, line, search)
-        if known is not None and known.format != "generic":
+        record = _complaint(parser, line, end, known)
+        if reason is not None:
+            if record is None or known is None or not known.failing or line.number + 1 != reason.line.number:
+                return reason
+            reason = record
+        elif known is not None and not is_plain(known):
             if end is None or known.format == "progress" or may_be_first_failure(known):
                 return None
-        elif (record := _complaint(parser, line, end)) is not None:
-            return None if end is None and _was_said_before(line, above[:at]) else record
+        elif record is not None:
+            if end is None:
+                return None if _was_said_before(line, above[:at]) else record
+            if known is None or not known.failing:
+                return record
+            reason = record
         rest -= 1
         if rest < 0:
-            return None
-    return None
+            return reason
+    return reason
 
 
 def is_own_end(end: Record) -> bool:
@@ -81,6 +94,11 @@ def is_own_end(end: Record) -> bool:
     code = end.fields.get("exit_code")
     by_code = -code if isinstance(code, int) and code < 0 else code - 128 if isinstance(code, int) else None
     return told and KILLS.isdisjoint((end.fields.get("signal"), by_code))
+
+
+def is_plain(record: Record) -> bool:
+    """Return whether only the words of a line, or an errno in it, say that something went wrong."""
+    return record.format == "generic" or record.kind == "os.other"
 
 
 def may_be_first_failure(record: Record) -> bool:
@@ -95,10 +113,13 @@ def _read(parser: LineParser, line: Line, search: Search) -> Record | None:
     return next((record for record in records if record.kind != "text.line"), None)
 
 
-def _complaint(parser: LineParser, line: Line, end: Record | None) -> Record | None:
+def _complaint(parser: LineParser, line: Line, end: Record | None, known: Record | None) -> Record | None:
     piece = parser.read_pieces(line.number, line.text.encode())[-1]
     source, text = parser.build_source(piece.labels, with_time=True), piece.text.strip()
-    if _NO_SENTENCE.search(text) or not reports_error(text) or source.level in ("info", "warning"):
+    level = source.level if known is None else known.level
+    if _NO_SENTENCE.search(_NAME.sub("", text)) or level == "warning" or source.level in ("info", "warning"):
+        return None
+    if not reports_error(text) and (end is None or level not in ("error", "fatal")):
         return None
     if end is None and not _FINAL.search(text):
         return None
@@ -112,6 +133,10 @@ def _complaint(parser: LineParser, line: Line, end: Record | None) -> Record | N
         "message": _SAYER.sub("", text).strip(" *!-="),
         "end": "told" if end is not None else "end of the log",
     }
+    if known is not None and known.failing and "message" in known.fields:
+        fields["message"] = known.fields["message"]
+    if end is not None and "exit_code" in end.fields:
+        fields["exit_code"] = end.fields["exit_code"]
     order = end.order if end is not None else -line.number
     return Record(line, "generic", "generic.complaint", text, source, "error", fields, order, note=NOTE)
 

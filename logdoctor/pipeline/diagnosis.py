@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from logdoctor.classifier import FeatureCounter
 from logdoctor.inputs import Bounds, Inventory, open_streams
-from logdoctor.logs.complaints import find_complaint, is_own_end, may_be_first_failure
+from logdoctor.logs.about import is_about_peers
+from logdoctor.logs.complaints import find_complaint, is_own_end, is_plain, may_be_first_failure
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
 from logdoctor.logs.line_parser import LineParser
@@ -26,6 +27,7 @@ from logdoctor.model import (
     Diagnosis,
     InputError,
     Job,
+    Line,
     Problem,
     Record,
     Stream,
@@ -35,7 +37,7 @@ from logdoctor.pack import regexes
 from logdoctor.pack.error_wording import reports_error
 from logdoctor.pipeline.broken_records import BrokenRecords
 from logdoctor.pipeline.closer_look import look_closer
-from logdoctor.pipeline.excerpts import Excerpts
+from logdoctor.pipeline.excerpts import AROUND, Excerpt, Excerpts
 from logdoctor.pipeline.fallback import add_guess
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 from logdoctor.pipeline.new_templates import add_new_templates
@@ -229,7 +231,7 @@ class Observed:
         except Exception as error:  # noqa: BLE001 - an error of ours must not cost the diagnosis
             reader.broken.add(error, record.line.file, record.line.number)
         if may_be_first_failure(record) and len(self._first_failures) < MAX_FILES:
-            self._first_failures.setdefault(record.line.file, record.without_lines())
+            self._first_failures.setdefault(record.line.file, replace(record, lines=record.lines[:1]))
         self.counter.observe(record)
 
 
@@ -279,16 +281,36 @@ def _read_overlooked(reader: JobReader) -> list[Record]:
 
 
 def _find_complaints(reader: JobReader, reasoner: Reasoner, first_failures: Mapping[str, Record]) -> Iterator[Record]:
-    """Yield the last words of programs whose end is the first failure of their log, or which just end."""
+    """Yield the last words of programs whose end, or what their peers saw of it, is the first failure of their log.
+
+    In a log without a failure they are those of a program that just ends.
+    """
     for log in reader.excerpts.logs:
-        end = first_failures.get(log.name)
-        if end is None and (not reasoner.quiet or reasoner.finished):
-            continue
-        if end is None or is_own_end(end):
-            lines = {line.number: line for line in (*log.first_lines(), *log.last_lines())}
-            complaint = find_complaint(log.name, lines.values(), reader.pack.matcher.match, end)
-            if complaint is not None:
-                yield complaint
+        first = first_failures.get(log.name)
+        if first is None:
+            if reasoner.quiet and not reasoner.finished:
+                yield from _complaint_in(reader, log, _kept_lines(log), None)
+        elif is_own_end(first):
+            yield from _complaint_in(reader, log, _lines_above(first, reader.excerpts), first)
+        elif (is_plain(first) or is_about_peers(first.text)) and (died := reasoner.silent_death_before(first)):
+            found = _complaint_in(reader, log, _lines_above(first, reader.excerpts), died)
+            yield from (complaint for complaint in found if complaint.rank == died.rank)
+
+
+def _complaint_in(reader: JobReader, log: Excerpt, lines: Iterable[Line], end: Record | None) -> Iterator[Record]:
+    if complaint := find_complaint(log.name, lines, reader.pack.matcher.match, end):
+        yield complaint
+
+
+def _kept_lines(log: Excerpt) -> list[Line]:
+    return [*{line.number: line for line in (*log.first_lines(), *log.last_lines())}.values()]
+
+
+def _lines_above(record: Record, excerpts: Excerpts) -> list[Line]:
+    """Return the lines above the record, and its own if that says in plain words why a program ends."""
+    head = record.lines[0] if record.lines else record.line
+    last = head.number if is_plain(record) else head.number - 1
+    return [line for line in excerpts.around(record.line, AROUND, 0) if line.number <= last]
 
 
 def make_job(inputs: Input | Iterable[Input], name: str | None = None) -> Job:

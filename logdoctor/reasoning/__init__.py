@@ -140,6 +140,13 @@ class Reasoner:
         """Return what the questions conclude from all records."""
         return self._conclusions.derived
 
+    def silent_death_before(self, failure: Record) -> Record | None:
+        """Return the first death as a launcher tells it, with an exit code, if ``failure`` is of another process."""
+        died = self._conclusions.state.named_ends.first_death
+        if died is None or died.fields["reporter"] == "itself" or "signal" in died.fields:
+            return None
+        return died if self.state.processes.rank_of(failure) != died.rank else None
+
     @property
     def matches(self) -> Mapping[int, Mapping[str, Matches]]:
         """Return the matches by the rule's number and the symptom's name."""

@@ -158,16 +158,20 @@ def _stalled_the_job(_: Finding, b: Finding, classes: FailureClasses, _state: Jo
     return classes.of(b).id == "ordered"
 
 
-def _has_better_witness(a: Finding, b: Finding, classes: FailureClasses, _state: JobState) -> bool:
+def _has_better_witness(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> bool:
     """Return whether a launcher's word of an end outranks what peers see.
 
-    It does so only if the process surely did not choose its end.
+    It does so only if the process surely did not choose its end, or said nothing while its peers lost it.
     Cases: corpus/killed-rank-torch-2.1.2, corpus/killed-store-host-pipeline.
     """
     first, second = classes.of(a), classes.of(b)
     if first.id == "end noticed" != second.id:
-        return second.side == "seen" and lives.was_struck(a)
-    return second.id == "end noticed" != first.id and first.side == "seen" and not lives.was_struck(b)
+        return second.side == "seen" and _is_no_fallout(a, state)
+    return second.id == "end noticed" != first.id and first.side == "seen" and not _is_no_fallout(b, state)
+
+
+def _is_no_fallout(end: Finding, state: JobState) -> bool:
+    return lives.was_struck(end) or state.named_ends.is_of_first(end.records)
 
 
 def _is_no_catch_all(a: Finding, b: Finding, classes: FailureClasses, _state: JobState) -> bool:

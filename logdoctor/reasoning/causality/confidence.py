@@ -37,6 +37,8 @@ OF_LIBRARIES = frozenset({"RuntimeError", "SystemError", "Exception"})
 """Built-in exceptions under which libraries report their own failures."""
 FOLLOWS = frozenset({"slurm.stopped", "frameworks.killed"})
 """Kinds that are always consequences, because a launcher ends the remaining processes of a job."""
+LAST_WORDS = "generic.complaint"
+"""Kind of the words with which a program ended."""
 CERTAIN = 0.99
 """Highest chance, because a log never shows everything."""
 
@@ -48,10 +50,12 @@ def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Reco
     count once, and not at all if a finding explains one of them.
     """
     rule = finding.rule
-    explained = {shape(e) for f in (*ranking.causes, *(e.finding for e in ranking.explained)) for e in f.records}
-    own_end = rule.role == "fallback" and finding.records[0].reports_own_end
-    others = [e for e in unexplained if e.kind not in FOLLOWS and shape(e) not in explained]
-    if own_end and rule.side == "own":
+    found = [e for f in (*ranking.causes, *(e.finding for e in ranking.explained)) for e in f.records]
+    explained, lines = {shape(e) for e in found}, {e.line for e in found}
+    first = finding.records[0]
+    own_end = rule.role == "fallback" and first.reports_own_end
+    others = [e for e in unexplained if not (e.kind in FOLLOWS or shape(e) in explained or e.line in lines)]
+    if (own_end and rule.side == "own") or rule.failure_class == "end noticed" or first.kind == LAST_WORDS:
         # the end is proved, so what launchers then tell of ends follows from it
         others = [e for e in others if not _tells_end_of_other(e)]
     before = any(e.order < finding.first for e in others)

@@ -34,12 +34,16 @@ class FailureClasses(Struct, frozen=True, dict=True):
         return cache(self._follow)  # a job asks for few classes
 
     def of(self, finding: Finding) -> FailureClass:
-        """Return the class of a finding. A catch-all whose last words are about others only gave up."""
+        """Return the class of a finding. A catch-all whose last words are about others only gave up.
+
+        A failed assertion of its own is a reason, so the process did not give up.
+        """
         name, catch_all = finding.rule.failure_class, finding.rule.role == "fallback"
         about_peers = finding.records[0].tells("about peers")
+        has_reason = any(record.kind.endswith(".assertion") for record in finding.records)
         gave_up = {
             "program fails": catch_all and about_peers,
-            "process crashes": catch_all or about_peers,
+            "process crashes": about_peers or (catch_all and not has_reason),
         }
         return self.mechanism.classes.get("gives up" if gave_up.get(name) else name, UNKNOWN)
 

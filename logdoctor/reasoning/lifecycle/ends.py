@@ -6,6 +6,8 @@ question of the first death decides which end came first.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct, field
 
 from logdoctor.model import Record
@@ -62,6 +64,11 @@ class NamedEnds(Struct, frozen=True):
     def add(self, record: Record) -> None:
         if len(self.ends) < MAX_ENDS:
             self.ends.append(record)
+
+    def is_of_first(self, records: Iterable[Record]) -> bool:
+        """Return whether a launcher's report of the first death is among the records."""
+        died = self.first_death
+        return died is not None and died.fields["reporter"] != "itself" and any(e.order == died.order for e in records)
 
     def ends_in_attempt_of(self, record: Record) -> list[Record]:
         """Return the first named end in the attempt of the record, for each file that tells of attempts.

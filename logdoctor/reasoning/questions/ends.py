@@ -4,7 +4,8 @@ An end is fallout, and never the first, in these cases:
 
 - The process was ended by SIGTERM or the like, by its agent, or by a launcher ending the job.
 - The process gave up waiting for others or lost them. Such ends are time-outs of the watchdog, the SIGABRT or exit
-  code that follows, and errors of closed connections.
+  code that follows, and errors of closed connections. Complaints of others do not make an end fallout: the process
+  that said nothing while the others lost it is the one that died.
 - The line reports the end of another process.
 
 If several ends are left, they must differ and the log must give their order. Otherwise no end is the first.
@@ -17,20 +18,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.model import Record
+from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.ends import SIGKILL, End, end_of
-from logdoctor.reasoning.processes import Process, name_process, process_of
+from logdoctor.reasoning.processes import Process, Seat, name_process, process_of
 from logdoctor.reasoning.questions import asks, first_of_each
 from logdoctor.reasoning.timeline import Timeline
 
 TERMINATION_SIGNALS = frozenset({1, 2, 3, 13, 14, 15})
 SIGABRT = 6
 CRASH_SIGNALS = frozenset({4, 8, 11})
+PYTHON_FAILED = 1
+"""Exit code of Python after an exception that nobody caught."""
 _LAUNCHER_ERROR = later(r"\A(?:\w+\.)*(?:ChildFailedError|ProcessExitedException|CalledProcessError)\b")
 """Exceptions that launchers raise because another process ended."""
 
@@ -71,6 +74,8 @@ class Fallout(Struct, frozen=True):
     """Processes that their launcher ended, by pid."""
     job_ends: Mapping[str, Record]
     """First record of each file that says that the job is being ended."""
+    world: int
+    """Number of ranks that the job has at least."""
 
     def holds(self, death: Death) -> bool:
         """Return whether the end only follows from another."""
@@ -78,28 +83,38 @@ class Fallout(Struct, frozen=True):
             return True
         is_own_end = death.record.reports_own_end
         if death.end.signal in (None, SIGABRT) and not is_own_end and self.waits:
-            return _follows(death, self.waits) and not self._was_not_notified(death)
+            return _follows(death, self.waits if self._is_unheard_abort(death) else self._complaints_of(death))
         if (is_own_end or death.end.signal == SIGKILL) and death.rank is not None and death.rank in self.waits_of:
             return _follows(death, self.waits_of[death.rank])
         job_end = self.job_ends.get(death.record.line.file)
         ends_others = death.end.signal == SIGKILL or (death.end.signal is None and death.record.tells("tasks"))
         return ends_others and job_end is not None and printed_after(death.record, job_end)
 
-    def _was_not_notified(self, death: Death) -> bool:
-        """Return whether Horovod notified all waiting ranks but not this rank.
+    def _complaints_of(self, death: Death) -> list[Record]:
+        """Return what the process that ended said of its peers. A complaint without a name may be of any process."""
+        if death.rank is None:
+            return [*self.waits]
+        named = {e.order for of_one in self.waits_of.values() for e in of_one}
+        nameless = [e for e in self.waits if e.order not in named and _may_end_so(death.end, e)]
+        return [*self.waits_of.get(death.rank, ()), *nameless]
 
-        It notifies the others when a rank has left.
+    def _is_unheard_abort(self, death: Death) -> bool:
+        """Return whether the watchdog may have ended a rank whose own words are not in the log.
+
+        It aborts all who wait. If all others said that they wait, the silent rank did not.
         """
-        others = all(e.rank not in (None, death.rank) and _is_notified(e) for e in self.waits)
-        return others and death.rank is not None
+        waited = {rank for rank, of_one in self.waits_of.items() if any(e.has("waits") for e in of_one)}
+        unheard = {*range(self.world)} - {*self.waits_of, death.rank}
+        return death.end.signal == SIGABRT and bool(waited) and bool(unheard)
 
 
 @asks("is ended", "fails", "gives up", "nccl.warn")
 def first_death(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield the first death, if the log gives it, each on a log line that shows it.
 
-    - ``ledger.first_death``  rank, host, pid if known, signal, exit_code or exception, how (the same as text), reporter
-      (``itself`` or the format of the reporter).
+    - ``ledger.first_death``  rank, local_rank, host, pid if known, signal, exit_code or exception, how (the same as
+      text), reporter (``itself`` or the format of the reporter), complaints (number of processes that lost it, if
+      another program tells its end).
     - ``ledger.first_exits``  ranks, exit_code, reporter. Several processes in one line ended by themselves before the
       job was ended. The log does not say which of them was first.
     """
@@ -114,7 +129,7 @@ def first_death(t: Timeline, state: JobState) -> Iterator[Record]:
     left = list(deaths.values())
     first = _with_rank(_first(_without_cleanup_kills(left), state), left)
     if first is not None and (first.rank is not None or first.host):
-        yield _first_death(first)
+        yield _first_death(first, len(fallout.waits), state)
     elif first is None and left:
         yield from _first_exits(left[0].record, fallout.job_ends)
 
@@ -131,6 +146,7 @@ def _fallout(records: Sequence[Record], state: JobState) -> Fallout:
         waits_of,
         frozenset(e.pid for e in ended if e.has("is ended", "named") and not _gives_up(e)),
         first_of_each((e for e in records if e.has("is ended", "job")), lambda e: e.line.file),
+        state.processes.min_world_size,
     )
 
 
@@ -146,18 +162,21 @@ def _gives_up(record: Record) -> bool:
     return record.has("gives up") or (record.kind == "nccl.warn" and "peer" in record.fields)
 
 
-def _process(record: Record) -> tuple[Process, str]:
-    """Return the process and the file, because each attempt may have a file of its own."""
-    return process_of(record), record.line.file
+def _process(record: Record) -> tuple[Process, str, Value | None]:
+    """Return the process and the file, because each attempt may have a file of its own.
+
+    Of a process without a name the number in its group tells it from others.
+    """
+    return process_of(record), record.line.file, record.fields.get("group_rank")
 
 
 def _follows(death: Death, waits: Sequence[Record]) -> bool:
     return not all(printed_after(e, death.record) for e in waits)
 
 
-def _is_notified(wait: Record) -> bool:
-    """Return whether a launcher told the process to give up."""
-    return any(sign.mark == "gives up" and sign.by == "launcher" for sign in wait.signs)
+def _may_end_so(end: End, said: Record) -> bool:
+    """Return whether a process that said this may have ended so. Python ends with 1 after an exception."""
+    return end.code in (None, PYTHON_FAILED) or "exception" not in said.fields
 
 
 def _first_exits(record: Record, job_ends: Mapping[str, Record]) -> Iterator[Record]:
@@ -215,26 +234,31 @@ def _first(deaths: list[Death], state: JobState) -> Death | None:
 def _with_rank(first: Death | None, deaths: list[Death]) -> Death | None:
     """Return ``first`` with the rank of the only other end.
 
-    This holds if ``first`` is an exception without a rank and a launcher reports the same end.
+    This holds if ``first`` tells an exception or a failed assertion without a rank and a launcher reports the same end.
     """
-    if first is None or first.rank is not None or not first.end.exception or len(deaths) != 2:
+    if first is None or first.rank is not None or len(deaths) != 2 or not first.record.reports_own_end:
         return first
     report = next(d for d in deaths if d is not first)
-    is_same_end = report.end.signal is None and report.record.reports_end_of_other and first.host in (None, report.host)
+    fits = report.end.signal is None if first.end.exception else report.end.signal in CRASH_SIGNALS | {SIGABRT}
+    is_same_end = fits and report.record.reports_end_of_other and first.host in (None, report.host)
     return replace(first, rank=report.rank, host=report.host) if is_same_end else first
 
 
-def _first_death(death: Death) -> Record:
+def _first_death(death: Death, complaints: int, state: JobState) -> Record:
     record = death.record
+    told = not record.reports_own_end
+    seat = state.processes.seats().get(-1 if death.rank is None else death.rank, Seat())
     return derive_of_other(
         "first_death",
         record,
         rank=death.rank,
+        local_rank=record.fields.get("local_rank", seat.local_rank),
         host=short_host(death.host or ""),
-        pid=death.pid,
+        pid=death.pid if death.pid is not None else seat.pid,
         signal=death.end.signal,
         exit_code=death.end.code,
         exception=death.end.exception,
         how=death.outcome,
-        reporter="itself" if record.reports_own_end else record.format,
+        reporter=record.format if told else "itself",
+        complaints=complaints if told and complaints else None,
     )
