@@ -39,11 +39,11 @@ from logdoctor.model import (
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.reasoning.verdict.decision_texts import (
     Choice,
+    because_of,
     changes_of,
     headline_of,
     is_requeued,
     look_of,
-    reason_of,
     sentence_of,
 )
 from logdoctor.reasoning.verdict.lasting_errors import find_lasting_error
@@ -112,7 +112,7 @@ def decide(
         checkpoint=diagnosis.job.last_checkpoint if choice.do in AGAIN else None,
         attempts_left=1 if choice.do in AGAIN else 0,
         collect=(look,) if look else diagnosis.decision.collect,
-        because=look if look and choice.why == "investigate" else f"{reason_of(choice, cause, words)} {look}".strip(),
+        because=because_of(choice, cause, look, words),
         running=hung,
     )
     return replace(decision, steps=restart_steps(decision, diagnosis, words, once=split_thing(choice.what)[0]))
@@ -220,7 +220,7 @@ def _choose_hosts(cause: Cause, hosts: Sequence[str]) -> Choice:
     if not blamed:
         return Choice("investigate", "no-host", what="host")
     if _are_most(blamed, {*hosts, *blamed}):
-        return Choice("investigate", "most-hosts", blamed, what="counters")
+        return Choice("investigate", "most-hosts", blamed, what="counters" if cause.owner.who == "fabric" else "")
     return Choice("requeue-without-host", "requeue-without-host", blamed)
 
 

@@ -125,9 +125,11 @@ def sentence_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
     return words(f"decide.{choice.do}", hosts=hosts)
 
 
-def reason_of(choice: Choice, cause: Cause, words: Catalogue) -> str:
-    """Return the reason of the decision as a sentence."""
-    return words(
+def because_of(choice: Choice, cause: Cause, look: str, words: Catalogue) -> str:
+    """Return the reason of the decision. ``look``: the sentence about the look that would decide."""
+    if look and choice.why == "investigate":
+        return look
+    reason = words(
         f"because.{choice.why}",
         hosts=words("joint").join(choice.hosts),
         attempts=choice.attempts,
@@ -136,6 +138,7 @@ def reason_of(choice: Choice, cause: Cause, words: Catalogue) -> str:
         before=_format_progress(choice.before, words),
         now=_format_progress(choice.now, words),
     )
+    return words("space").join((reason, look)) if look and choice.why != "no-host" else reason
 
 
 def look_of(choice: Choice, cause: Cause, words: Catalogue) -> str:
