@@ -126,7 +126,7 @@ def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
     hosts = tuple(sorted(_hosts_named_again(cause, earlier, diagnosis.job.hosts)))
     if hung:
         return Choice("investigate", "hung")
-    if is_requeued(diagnosis):
+    if is_requeued(diagnosis) and do != "do-nothing":
         return Choice("do-nothing", "requeued")
     certain = cause.confidence >= CERTAIN
     if hosts and certain:
