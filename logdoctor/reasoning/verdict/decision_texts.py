@@ -33,7 +33,7 @@ SHOWN_BY: Mapping[str, str] = {
     "arguments": r"argument|option|usage|flag|--\w|invalid choice",
     "batch": r"hang.?up|sighup|terminal|session|signal 1\b",
     "binding": r"\bbind|\bbound|core|\bcpus?\b|affinity|mapp",
-    "command": r"command|cannot start|denied|not found|executable|program|script|option|argument|no such file|python|\bexec",
+    "command": r"command|cannot start|denied|not found|execut|program|script|option|argument|no such file|python",
     "container": r"container|image|docker|\bpods?\b|mount|apptainer|singularity|enroot|pyxis",
     "copies": r"\bcma\b|xpmem|process_vm|ptrace|copy|shared.memory|\bvader\b|\bknem\b",
     "checkpoint": r"checkpoint|state.?dict|weights|model|\bckpt",
