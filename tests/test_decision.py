@@ -159,6 +159,7 @@ def test_look_names_the_host_if_one_is_at_fault():
         ("signal", False),
         ("NCCL_DEBUG=info", True),
         ("NCCL_DEBUG", True),
+        ("TORCH_FR_BUFFER_SIZE", False),
         ("NCCL_IB_HCA", False),
         ("members.missing", True),
         ("size.free", False),
@@ -179,7 +180,7 @@ def test_condition_of_a_row_asks_values_settings_facts_owner_and_proof(when, hol
         owner=Owner("your code", "a.py:3"),
         facts=(Fact("members", "missing", (2,), Line("f", 7, "")),),
     )
-    job = JobSummary(hosts=("n1",), environment=(("NCCL_DEBUG", "INFO"),))
+    job = JobSummary(hosts=("n1",), environment=(("NCCL_DEBUG", "INFO"), ("TORCH_FR_BUFFER_SIZE", "0")))
     rows = (DecisionRow(when, "fix-first"), DecisionRow("", "do-nothing"))
     decision = decide(Diagnosis("j", "failed", (first,), job=job), catalogue("en"), lambda _: rows)
     assert (decision.do == "fix-first") == holds

@@ -171,7 +171,7 @@ def _holds(when: str, cause: Cause, diagnosis: Diagnosis) -> bool:
 
 
 def _is_true(term: str, cause: Cause, diagnosis: Diagnosis) -> bool:
-    """Return whether one condition of a row holds."""
+    """Return whether one condition of a row holds. A name without a value asks for any but 0, which is off."""
     job = diagnosis.job
     hosts = {*job.hosts, *cause.culprit.hosts}
     match term:
@@ -187,7 +187,7 @@ def _is_true(term: str, cause: Cause, diagnosis: Diagnosis) -> bool:
     told = [value.casefold() for value in _values_of(name, cause, diagnosis)]
     if name == "says":
         return any(word in line for line in told for word in wanted.split(","))
-    return any(value in wanted.casefold().split(",") for value in told) if equals else any(told)
+    return any(value in wanted.casefold().split(",") for value in told) if equals else bool({*told} - {"", "0"})
 
 
 def _values_of(name: str, cause: Cause, diagnosis: Diagnosis) -> Iterator[str]:
