@@ -422,7 +422,7 @@ def test_a_signal_or_a_network_error_is_not_to_be_fixed_first(asked):
 def test_a_signature_tells_its_decision_steps_example_and_rules():
     out = explained("net_socket connect")
     assert out.startswith("net.socket-connect: ")
-    assert "if a step was done, requeue" in out
+    assert "if a step was done, investigate" in out
     assert [
         label for label in ("Meaning", "Decision", "Steps", "Looks like", "Rules") if f"\n  {label} " not in out
     ] == []

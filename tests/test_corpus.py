@@ -134,6 +134,18 @@ def test_owner_frame_stands_in_the_log(case):
 
 
 @over_all_cases
+@each_case
+def test_steps_ask_for_nothing_that_was_read_or_set(case):
+    diagnosis = diagnose_case(case)
+    read = {Path(source.file).name for source in diagnosis.coverage.inputs}
+    for cause in diagnosis.causes:
+        for step in cause.steps:
+            words = {word.rpartition("/")[2] for command in step.commands for word in command.split()}
+            assert not words & {name for name in read if name.endswith((".log", ".out", ".err"))}, step
+            settings = re.findall(r"`([A-Z][A-Z0-9_]{3,})=([^`\s]+)`", step.text)
+            assert not settings or {*settings} - {*diagnosis.job.environment}, step
+
+
 def test_few_owners_are_not_told():
     answers = [answer for case in CASES if (answer := diagnose_case(case).answer)]
     assert sum(answer.owner.who == "not-told" for answer in answers) < 0.1 * len(answers)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from failing_job import diagnose_log, summary
+from msgspec import structs
 from render_diagnoses import OOM as OUT_OF_MEMORY
 from test_attempts import BANNER, NO_KEY, OOM, RESTART, steps
 
 from logdoctor.codes import catalogue as codes_of
 from logdoctor.model import (
+    LOOKS,
     Cause,
     Change,
     Checkpoint,
@@ -20,18 +24,24 @@ from logdoctor.model import (
     DecisionRow,
     Diagnosis,
     Evidence,
+    Fact,
     JobSummary,
     Line,
+    Owner,
     Progress,
+    Rule,
     RuleError,
     Run,
+    split_thing,
 )
 from logdoctor.reasoning.verdict.decision import decide
+from logdoctor.reasoning.verdict.decision_texts import SHOWN_BY
 from logdoctor.reasoning.verdict.lasting_errors import CATALOGUES, LASTING_CODES, UNREACHED_CODES
 from logdoctor.render import render
 from logdoctor.render.catalogue import catalogue, languages
 from logdoctor.ruleset import rule_files, shipped_rules
 from logdoctor.ruleset.decisions import THINGS, read_decisions
+from logdoctor.ruleset.loading import load
 from logdoctor.ruleset.tables import VERDICTS, read_signatures
 
 LOST = "net.peer-closed"
@@ -129,9 +139,144 @@ def test_progress_is_a_condition(value, do):
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_failure_before_the_first_step_is_told_as_such(lang):
-    decision = decided(cause("retry"), rows=STEP_FIRST, lang=lang)
-    assert (decision.do, decision.because) == ("investigate", catalogue(lang)("because.no-step"))
+def test_look_that_would_decide_is_the_reason_and_all_there_is_to_collect(lang):
+    decision = decided(cause("retry"), rows=(DecisionRow("", "investigate", "peer"),), lang=lang)
+    assert decision.because == catalogue(lang)("look.at.peer")
+    assert decision.collect == (decision.because,)
+
+
+def test_look_names_the_host_if_one_is_at_fault():
+    decision = decided(cause("none", "n7"), rows=(DecisionRow("", "investigate", "kernel"),))
+    assert "kernel log of n7" in decision.because
+
+
+@pytest.mark.parametrize(
+    ("when", "holds"),
+    [
+        ("exit_code", True),
+        ("exit_code=3,4", True),
+        ("exit_code=5", False),
+        ("signal", False),
+        ("NCCL_DEBUG=info", True),
+        ("NCCL_DEBUG", True),
+        ("TORCH_FR_BUFFER_SIZE", False),
+        ("NCCL_IB_HCA", False),
+        ("members.missing", True),
+        ("size.free", False),
+        ("owner=your code", True),
+        ("frame", True),
+        ("says=gave up,other", True),
+        ("says=other", False),
+        ("exit_code&says=gave up", True),
+        ("exit_code&progress", False),
+        ("one-host", True),
+    ],
+)
+def test_condition_of_a_row_asks_values_settings_facts_owner_and_proof(when, holds):
+    first = cause(
+        "none",
+        proof="rank 3 Gave Up",
+        values=(("exit_code", 3),),
+        owner=Owner("your code", "a.py:3"),
+        facts=(Fact("members", "missing", (2,), Line("f", 7, "")),),
+    )
+    job = JobSummary(hosts=("n1",), environment=(("NCCL_DEBUG", "INFO"), ("TORCH_FR_BUFFER_SIZE", "0")))
+    rows = (DecisionRow(when, "fix-first"), DecisionRow("", "do-nothing"))
+    decision = decide(Diagnosis("j", "failed", (first,), job=job), catalogue("en"), lambda _: rows)
+    assert (decision.do == "fix-first") == holds
+
+
+RECORDER = (
+    DecisionRow("", "resubmit-with-changes", "recorder:TORCH_FR_BUFFER_SIZE=2000,TORCH_NCCL_DUMP_ON_TIMEOUT=1"),
+)
+
+
+def test_bare_time_out_is_started_again_once_with_the_recorder_on():
+    first = decided(cause("retry"), rows=RECORDER)
+    assert [(change.name, change.to) for change in first.changes] == [
+        ("TORCH_FR_BUFFER_SIZE", "2000"),
+        ("TORCH_NCCL_DUMP_ON_TIMEOUT", "1"),
+    ]
+    assert "TORCH_FR_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1" in first.steps[0].text
+    again = decided(cause("retry"), run(LOST, at=reached(4)), run(LOST, at=reached(90), told=True), rows=RECORDER)
+    assert (again.do, again.changes) == ("investigate", ())
+    assert "2 attempts" in again.because
+
+
+def test_requeued_job_needs_nothing_whatever_its_cause():
+    state = Fact("state", "state", "Requeued", Line("f", 9, ""))
+    decision = decided(cause("exclude", "b", facts=(state,)))
+    assert (decision.do, decision.headline) == ("do-nothing", "NOTHING TO DO")
+
+
+def test_known_device_on_an_unknown_host_is_mended_first():
+    device = Culprit((), (), gpus=("0000:19:00",))
+    first = structs.replace(cause("exclude", owner=Owner("gpu-or-driver")), culprit=device)
+    assert decided(first).do == "fix-first"
+
+
+def test_doubtful_cause_with_a_fact_of_its_own_is_fixed_first():
+    assert decided(cause("stop", confidence=0.4)).do == "investigate"
+    assert decided(cause("stop", confidence=0.4, values=(("exit_code", 3),))).do == "fix-first"
+    assert decided(cause("stop", confidence=0.4, owner=Owner("your code", "a.py:3"))).do == "fix-first"
+    assert decided(cause("stop", confidence=0.4, values=(("exit_code", 137),))).do == "investigate"
+
+
+def test_headline_names_a_thing_only_if_it_is_shown():
+    rows = (DecisionRow("", "resubmit-with-changes", "memlock"),)
+    assert "MEMLOCK" in decided(cause("stop", proof="ulimit -l is 64"), rows=rows).headline
+    assert (
+        decided(cause("stop", proof="ibv_reg_dmabuf_mr failed"), rows=rows).headline == "RESUBMIT WITH OTHER SETTINGS"
+    )
+
+
+@pytest.fixture(scope="module")
+def rules() -> Sequence[Rule]:
+    return load([shipped_rules()]).rules
+
+
+PASSING = {"ordered", "peer lost", "host fails", "link fails", "unreachable"}
+"""Failure classes of what passes."""
+BARE_REQUEUES = {"app.exception-connection", "mpi.rank-died-daemon", "net.stray-connection"}
+"""A server that had answered, the host of a daemon, a stranger at a port: gone by the next start."""
+TOLD_TO_PASS = ("reason=", "says=", "status=", "errno=")
+"""Conditions that ask for a word or code of something that passes."""
+
+
+def test_only_a_sign_of_something_that_passes_starts_a_job_again(rules):
+    classes = {rule.id: rule.failure_class for rule in rules}
+    table = read_decisions(shipped_rules() / "decisions.tsv", [])
+    again = [(of, row.when) for of, rows in table.items() for row in rows if row.do == "requeue"]
+    bare = {of for of, when in again if not when.startswith(TOLD_TO_PASS) and classes.get(of) not in PASSING}
+    assert bare == BARE_REQUEUES
+
+
+def test_time_outs_are_never_requeued_as_they_are():
+    table = read_decisions(shipped_rules() / "decisions.tsv", [])
+    of_waits = ("collective.timeout", "collective.heartbeat", "rdzv.timeout", "net.peer-closed")
+    rows = [(of, row.do) for of, rows in table.items() if of.startswith(of_waits) for row in rows]
+    assert rows
+    assert not [of for of, do in rows if do in ("requeue", "requeue-without-host")]
+
+
+def test_every_row_to_investigate_names_the_look_that_would_decide():
+    table = read_decisions(shipped_rules() / "decisions.tsv", [])
+    assert [of for of, rows in table.items() for row in rows if row.do == "investigate" and not row.what] == []
+
+
+def test_headline_of_each_rule_is_shown_by_its_own_text(rules):
+    """A headline that no word or example of a rule shows belongs to another variant of the signature."""
+    found = {}
+    for rule in rules:
+        words = rule.say("en")
+        text = [*words.title, *words.cause, *(form for step in words.remedy for form in step.do)]
+        text += [example.log for example in rule.examples]
+        for row in rule.decisions:
+            thing = split_thing(row.what)[0]
+            if not row.when and row.do != "investigate" and thing in SHOWN_BY and rule.role != "benign":
+                shown = any(re.search(SHOWN_BY[thing], part, re.IGNORECASE) for part in text)
+                found.setdefault(rule.id, set()).add(shown)
+    assert sorted(rule for rule, shown in found.items() if True not in shown) == []
 
 
 @pytest.mark.parametrize(("completed", "do"), [(5000, "requeue"), (3, "investigate")])
@@ -355,13 +500,21 @@ def test_things_of_the_table_are_those_that_have_words(do, key, lang):
     assert {*THINGS[do]} == words - {"setting"}
 
 
+@pytest.mark.parametrize("lang", languages())
+def test_looks_of_the_table_are_those_that_have_words(lang):
+    key = "look.at."
+    words = {name.removeprefix(key) for name in catalogue(lang).table if name.startswith(key)}
+    assert {*LOOKS} == {word.removesuffix(".host") for word in words}
+
+
 @pytest.mark.parametrize(
     ("row", "known"),
     [
-        ("resubmit-with-changes\tmoon", "arguments, batch, "),
+        ("resubmit-with-changes\tmoon", "address, arguments, "),
         ("fix-first\tmoon", "checkpoint, code, "),
         ("fix-first\tmemory", "checkpoint, code, "),
-        ("fix-first\tMOON=1", "checkpoint, code, "),
+        ("fix-first\tMOON=1", "name a thing, without settings"),
+        ("investigate\tmoon", "counters, dead, "),
         ("requeue\tmemory", "take the fourth column out"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from logdoctor.codes.search import squash
 from logdoctor.codes.table import labels
@@ -46,17 +46,20 @@ def rule_rows(query: str, rules: Sequence[Rule], lang: str, *, full: bool) -> It
         yield "" if number else label["read"], reference
 
 
+def _condition(term: str, label: Mapping[str, str]) -> str:
+    """Return a condition of a decision in words: ``if exit_code = 1 | 2``."""
+    name, _, values = term.partition("=")
+    if name == "says":
+        return label["when.says"].format(value=values.replace(",", " | "))
+    return label.get(f"when.{term}") or label["when.value"].format(value=term.replace("=", " = ").replace(",", " | "))
+
+
 def decision_text(rows: Sequence[DecisionRow], lang: str) -> str:
     """Return the decision for each condition: ``if a step was done, requeue …; else investigate …``."""
     label = labels(lang)
     texts: list[str] = []
     for row in rows:
-        when = (
-            label.get(f"when.{row.when}")
-            or label["when.value"].format(value=row.when.replace("=", " = ").replace(",", " | "))
-            if row.when
-            else ""
-        )
+        when = f" {label['and']} ".join(_condition(term, label) for term in row.when.split("&") if term)
         if not when and texts:
             when = label["else"]
         texts.append(f"{when}, {label[row.do]}" if when else label[row.do])

@@ -33,6 +33,7 @@ from logdoctor.codes.lookup import (
     explain_codes,
     explained_fields,
     find_entries,
+    find_printed,
     follows,
 )
 from logdoctor.codes.table import Catalogue, Entry, catalogue, names

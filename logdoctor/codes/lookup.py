@@ -54,6 +54,19 @@ def find_entries(record: Record) -> Iterator[Entry]:
             yield entry
 
 
+@cache
+def _printed(catalogue_names: tuple[str, ...]) -> tuple[tuple[str, Entry], ...]:
+    return tuple(
+        (text.lower(), entry) for name in catalogue_names for text, entry in catalogue(name).words() if " " in text
+    )
+
+
+def find_printed(text: str, *names: str) -> Entry | None:
+    """Return the entry whose words a text holds, for example "No such file or directory"."""
+    lowered = text.lower()
+    return next((entry for words, entry in _printed(names) if words in lowered), None)
+
+
 def follows(later: Record, earlier: Record) -> bool:
     """Return True if ``earlier`` caused ``later``.
 

@@ -76,6 +76,9 @@ from logdoctor.model.log import (
 )
 from logdoctor.model.mechanism import Arrow, FailureClass, Mechanism, Side, Where, Who
 from logdoctor.model.rule import (
+    LOOKS,
+    MEASURED,
+    ONCE,
     Action,
     Because,
     DecisionRow,
@@ -89,5 +92,6 @@ from logdoctor.model.rule import (
     Symptom,
     Words,
     pack_words,
+    split_thing,
 )
 from logdoctor.model.signs import Author, LifecycleSign, Mark, Reporter, Subject, Tell

@@ -41,13 +41,34 @@ class Symptom(Struct, frozen=True):
 class DecisionRow(Struct, frozen=True):
     """A row of decisions.tsv: what to do if the condition ``when`` holds.
 
-    ``when`` is "" (always), ``checkpoint``, ``progress``, ``one-host-of-many`` or ``NAME=VALUE,...``.
+    ``when`` is "" (always), or conditions joined by ``&``: ``checkpoint``, ``progress``, ``one-host``,
+    ``one-host-of-many``, ``NAME``, ``NAME=VALUE,...``.
     """
 
     when: str
     do: Do
     what: str = ""
-    """The thing to change or to repair: ``memory`` for RESUBMIT WITH MORE MEMORY, or a setting ``NAME=VALUE``."""
+    """The thing to change or to repair: ``memory`` for RESUBMIT WITH MORE MEMORY, a setting ``NAME=VALUE``, or both
+    (``recorder:NAME=VALUE,...``). Of ``investigate`` the look that would decide."""
+
+
+MEASURED = tuple("exit_code signal exception pid xid limit rss wanted free reason status errno towards".split())
+"""Values of a finding that are facts of the failure."""
+ONCE = ("recorder", "checks", "store-log", "nccl-log", "blocking")
+"""Things that only make the next failure tell more. To start again with them is worth one attempt."""
+LOOKS = tuple(
+    "counters dead driver dumps first-error head host kernel node other-ranks peer peer-stack sender server stack"
+    " stacks store values".split()
+)
+"""Looks that would decide what to do."""
+
+
+def split_thing(what: str) -> tuple[str, tuple[str, ...]]:
+    """Return the thing of a row, and its settings. A setting alone has no thing."""
+    thing, colon, settings = what.partition(":")
+    if not colon and "=" in what:
+        thing, settings = "", what
+    return thing, tuple(settings.split(",")) if settings else ()
 
 
 class OwnerRow(Struct, frozen=True):
@@ -91,6 +112,8 @@ class StepWords(Struct, frozen=True):
     """Commands with slots. A command is told if all its slots are known."""
     when: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The jobs that the step fits, for example ``(("scheduler", ("slurm",)), ("knows", ("host",)))``."""
+    first: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The jobs in which the step stands first, in the same form."""
 
 
 class Words(Struct, frozen=True):
@@ -189,4 +212,6 @@ class Rule(Struct, frozen=True):
         if words is None or len(words.remedy) != len(english.remedy):
             return words or english
         steps = zip(words.remedy, english.remedy, strict=True)
-        return Words(words.title, words.cause, tuple(StepWords(own.do, step.run, step.when) for own, step in steps))
+        return Words(
+            words.title, words.cause, tuple(StepWords(own.do, step.run, step.when, step.first) for own, step in steps)
+        )

@@ -11,26 +11,31 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from logdoctor.model import DecisionRow, Do, OwnerRow, RuleError
+from logdoctor.model import FACT_TYPES, LOOKS, MEASURED, ONCE, DecisionRow, Do, OwnerRow, RuleError, split_thing
 from logdoctor.model.own_files import read_source
 from logdoctor.ruleset.tables import MAX_FAULTS, OWNERS
 
 DECISIONS_FILE, OWNERS_FILE = "decisions.tsv", "owners.tsv"
 ALWAYS = "-"
 DECISIONS: tuple[Do, ...] = get_args(Do)
-CONDITIONS = (ALWAYS, "checkpoint", "progress", "one-host-of-many")
-"""Conditions of decisions beside ``NAME=VALUE,...``."""
+JOB_CONDITIONS = ("checkpoint", "progress", "one-host", "one-host-of-many")
+"""Conditions of decisions about the job."""
+NAMES = frozenset((*MEASURED, "owner", "frame", "says"))
+"""Names of other conditions, beside settings of the job (in capitals) and facts (``TYPE.ROLE``)."""
 THINGS: Mapping[Do, tuple[str, ...]] = {
     "resubmit-with-changes": (
-        *"arguments batch binding container copies earlier gpu-memory gpus interface launch launcher limits".split(),
-        *"memlock memory names one-gpu path plugin pmi port ranks rdma request resume settings shm slots".split(),
-        *"straggler time timeout topology transport".split(),
+        *"address arguments batch binding container copies earlier free-gpu gpu-memory gpus interface launch".split(),
+        *"launcher limits members memlock memory names one-gpu path plugin pmi port ranks rdma request resume".split(),
+        *"settings shm slots straggler time topology transport".split(),
+        *ONCE,
     ),
     "fix-first": (
-        *"checkpoint code command data disk gpu host installation network permissions settings ssh storage".split(),
+        *"checkpoint code command data disk gpu host installation network permissions scheduler settings ssh".split(),
+        "storage",
     ),
+    "investigate": LOOKS,
 }
-"""Things to change or to repair, for the fourth column. Their words are ``head.change.*`` and ``head.fix.*``."""
+"""Things to change, to repair or to look at: ``head.change.*``, ``head.fix.*``, ``look.at.*``."""
 
 Decisions = dict[str, tuple[DecisionRow, ...]]
 """Rows in order, by the id of a rule or a signature."""
@@ -40,9 +45,18 @@ _Row = TypeVar("_Row")
 
 def read_decisions(path: Path, errors: list[RuleError]) -> Decisions:
     """Read the table. A missing file is an empty table. Faulty lines are added to ``errors`` and left out."""
-    holds = lambda when: when in CONDITIONS or "=" in when  # noqa: E731
-    conditions = f"{', '.join(CONDITIONS)}, NAME=VALUE"
-    return _read(path, DecisionRow, DECISIONS, holds, conditions, errors, _check_thing)
+    conditions = f"{', '.join((ALWAYS, *JOB_CONDITIONS))}, NAME, NAME=VALUE, joined by &"
+    return _read(path, DecisionRow, DECISIONS, _is_condition, conditions, errors, _check_thing)
+
+
+def _is_condition(when: str) -> bool:
+    return when == ALWAYS or all(map(_is_term, when.split("&")))
+
+
+def _is_term(term: str) -> bool:
+    name, _, _ = term.partition("=")
+    is_fact = name.partition(".")[0] in FACT_TYPES and "." in name
+    return term in JOB_CONDITIONS or name in NAMES or is_fact or (name.isupper() and name.isascii())
 
 
 def read_owners(path: Path, errors: list[RuleError]) -> Owners:
@@ -53,8 +67,10 @@ def read_owners(path: Path, errors: list[RuleError]) -> Owners:
 def _check_thing(row: DecisionRow, where: str) -> RuleError | None:
     """Return the fault of a row whose thing has no words."""
     things = THINGS.get(row.do, ())
-    is_setting = row.do == "resubmit-with-changes" and "=" in row.what
-    if not row.what or row.what in things or is_setting:
+    thing, settings = split_thing(row.what)
+    if settings and row.do != "resubmit-with-changes":
+        return RuleError(f"'{row.do}' changes no setting", where, row.what, "name a thing, without settings")
+    if not thing or thing in things:
         return None
     if not things:
         return RuleError(f"'{row.do}' changes and repairs nothing", where, row.what, "take the fourth column out")

@@ -10,8 +10,8 @@ from logdoctor.model import ABSENCES, CLAIMS, FACT_TYPES, StepWords, Words
 from logdoctor.model.tools import TOOLS
 from logdoctor.pack.yaml_lines import Faults, Path
 
-STEP_KEYS = ("do", "run", "when")
-WHEN_KEYS = (*TOOLS, "knows", "lacks")
+STEP_KEYS = ("do", "run", "when", "first_if")
+WHEN_KEYS = (*TOOLS, "knows", "lacks", "is")
 COLUMN = re.compile(r"\{(\w+\.\w+)[?}]")
 
 
@@ -47,17 +47,23 @@ def _step(value: Any, path: Path, faults: Faults) -> StepWords:
     if not value.get("do") or set(value) - {*STEP_KEYS}:
         faults.add(path, "this step is not understood", "", f"a text, or a mapping with {', '.join(STEP_KEYS)}")
     commands = _forms(value["run"], (*path, "run"), faults) if "run" in value else ()
-    when = value.get("when") or {}
-    if not isinstance(when, dict) or set(when) - {*WHEN_KEYS}:
-        faults.add((*path, "when"), "'when' of a step is not understood", "", f"some of {', '.join(WHEN_KEYS)}")
-        when = {}
-    conditions = tuple((key, _forms(wanted, (*path, "when", key), faults)) for key, wanted in when.items())
+    when, first = (_conditions(value.get(key) or {}, (*path, key), faults) for key in ("when", "first_if"))
+    return StepWords(_forms(value.get("do"), (*path, "do"), faults), commands, when, first)
+
+
+def _conditions(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if not isinstance(value, dict) or set(value) - {*WHEN_KEYS}:
+        faults.add(path, f"'{path[-1]}' of a step is not understood", "", f"some of {', '.join(WHEN_KEYS)}")
+        return ()
+    conditions = tuple((key, _forms(wanted, (*path, key), faults)) for key, wanted in value.items())
     for key, wanted in conditions:
         unknown = sorted({*wanted} - {*TOOLS[key].values()}) if key in TOOLS else ()
         if unknown:
             known = f"one of {', '.join(sorted({*TOOLS[key].values()}))}"
-            faults.add((*path, "when", key), f"no {key} is called {', '.join(unknown)}", "", known)
-    return StepWords(_forms(value.get("do"), (*path, "do"), faults), commands, conditions)
+            faults.add((*path, key), f"no {key} is called {', '.join(unknown)}", "", known)
+        if key == "is" and not all("=" in term for term in wanted):
+            faults.add((*path, key), "'is' compares a value", "", "NAME=VALUE,...")
+    return conditions
 
 
 def check_column(name: str, path: Path, faults: Faults) -> None:

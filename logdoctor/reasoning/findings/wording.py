@@ -95,7 +95,12 @@ def choose_steps(steps: Sequence[StepWords], values: Values, tools: Tools) -> Se
     may_fit = [
         step for step in steps if all(_fits(key, wanted, values, tools) is not False for key, wanted in step.when)
     ]
-    return fitting or may_fit
+    return sorted(fitting or may_fit, key=lambda step: not _is_first(step, values, tools))
+
+
+def _is_first(step: StepWords, values: Values, tools: Tools) -> bool:
+    """Return whether the values found make the step the first one."""
+    return bool(step.first) and all(_fits(key, wanted, values, tools) for key, wanted in step.first)
 
 
 def _fits(key: str, wanted: Sequence[str], values: Values, tools: Tools) -> bool | None:
@@ -103,6 +108,9 @@ def _fits(key: str, wanted: Sequence[str], values: Values, tools: Tools) -> bool
     if key in TOOLS:
         used = tools.get(key, ())
         return any(tool in wanted for tool in used) if used else None
+    if key == "is":
+        terms = (term.partition("=") for term in wanted)
+        return all(str(values.get(name)).casefold() in told.casefold().split(",") for name, _, told in terms)
     known = [bool(tools.get(name)) if name in TOOLS else is_known(values.get(name)) for name in wanted]
     return all(known) if key == "knows" else not any(known)
 

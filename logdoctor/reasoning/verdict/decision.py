@@ -2,12 +2,16 @@
 
 The table of decisions says what to do about a cause. These corrections follow, in this order:
 
-- the job still runs, or the cause is not certain: investigate
+- the job still runs: investigate
+- the scheduler has put the job back in its queue: nothing to do
 - a host that several attempts name: start again without it
 - an error that a restart does not change: fix it first, instead of another attempt
+- the cause is not certain, and no fact of its own shows what to fix: investigate
 - the same cause again without progress in between: investigate instead of another attempt
-- no host is known, or most hosts show the fault: investigate instead of leaving a host out
+- no host is known: mend the device that is known, else find the host; most hosts show the fault: investigate
 - two independent faults: the stricter decision
+
+To investigate names the one look that would decide.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from logdoctor.model import (
+    ONCE,
     WITH_CAUSE,
     Action,
     Cause,
@@ -29,9 +34,18 @@ from logdoctor.model import (
     JobSummary,
     Progress,
     Run,
+    split_thing,
 )
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.reasoning.verdict.decision_texts import Choice, changes_of, headline_of, reason_of, sentence_of
+from logdoctor.reasoning.verdict.decision_texts import (
+    Choice,
+    because_of,
+    changes_of,
+    headline_of,
+    is_requeued,
+    look_of,
+    sentence_of,
+)
 from logdoctor.reasoning.verdict.lasting_errors import find_lasting_error
 from logdoctor.reasoning.verdict.restart import restart_steps
 
@@ -59,6 +73,9 @@ AGAIN: tuple[Do, ...] = ("requeue", "requeue-without-host")
 """Decisions to start the same command again."""
 MORE_THAN_START = 100
 """No start-up takes so many collectives."""
+SHOWING = ("exit_code", "errno", "status", "reason", "exception")
+"""Values of a cause that is not certain which show what to fix all the same."""
+OF_DEVICE = "gpu-or-driver"
 Rows = Callable[[Cause], Sequence[DecisionRow]]
 """Function that returns the rows of the table for a cause."""
 
@@ -85,6 +102,7 @@ def decide(
     if diagnosis.verdict not in WITH_CAUSE:
         return _decide_without_cause(diagnosis, words, hung=hung, unread=unread)
     choice, cause = _choose(diagnosis, rows, hung=hung), diagnosis.causes[0]
+    look = look_of(choice, cause, words)
     decision = Decision(
         do=choice.do,
         headline=headline_of(choice, diagnosis, words),
@@ -93,11 +111,11 @@ def decide(
         changes=changes_of(choice),
         checkpoint=diagnosis.job.last_checkpoint if choice.do in AGAIN else None,
         attempts_left=1 if choice.do in AGAIN else 0,
-        collect=diagnosis.decision.collect,
-        because=reason_of(choice, cause, words),
+        collect=(look,) if look else diagnosis.decision.collect,
+        because=because_of(choice, cause, look, words),
         running=hung,
     )
-    return replace(decision, steps=restart_steps(decision, diagnosis, words))
+    return replace(decision, steps=restart_steps(decision, diagnosis, words, once=split_thing(choice.what)[0]))
 
 
 def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
@@ -108,25 +126,39 @@ def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
     hosts = tuple(sorted(_hosts_named_again(cause, earlier, diagnosis.job.hosts)))
     if hung:
         return Choice("investigate", "hung")
-    if cause.confidence < CERTAIN:
-        return Choice("investigate", "guess")
-    if hosts:
+    if is_requeued(diagnosis) and do != "do-nothing":
+        return Choice("do-nothing", "requeued")
+    certain = cause.confidence >= CERTAIN
+    if hosts and certain:
         count = 1 + sum(bool({*hosts} & {*run.culprit.hosts}) for run in earlier)
         return Choice("requeue-without-host", "host", hosts, count)
-    again = [run for run in earlier if run.verdict in WITH_CAUSE and run.signature == cause.signature]
     said = find_lasting_error(_proof(diagnosis), worked=did_work(diagnosis.job))
-    if said and do in (*AGAIN, "investigate"):
+    once = split_thing(row.what)[0] in ONCE
+    if said and (once or do in (*AGAIN, "investigate")):
         return Choice("fix-first", "lasting", said=said)
-    if do in AGAIN and again and not (do == "requeue-without-host" and cause.culprit.hosts):
-        return _choose_by_progress(again, _attempts(diagnosis.runs)[-1])
+    look = row.what if do == "investigate" else ""
+    if not certain and not (do == "fix-first" and (said or _shows_what_to_fix(cause))):
+        return Choice("investigate", "guess", what=look or "first-error")
+    again = [run for run in earlier if run.verdict in WITH_CAUSE and run.signature == cause.signature]
+    if again and (do in AGAIN or look) and not (do == "requeue-without-host" and cause.culprit.hosts):
+        choice = _choose_by_progress(again, _attempts(diagnosis.runs)[-1], look)
+        if do in AGAIN or choice.do != "requeue" or cause.action == "retry":
+            return choice
+    if again and once:
+        return Choice("investigate", "again", attempts=1 + len(again), what="dumps")
     if do == "requeue-without-host":
         return _choose_hosts(cause, diagnosis.job.hosts)
     faults = (row, *(_by_table(c, diagnosis, rows) for c in diagnosis.further_faults))
     strictest = min(faults, key=lambda fault: STRICT.index(fault.do))
     if strictest.do != do:
         return Choice(strictest.do, "second", what=strictest.what)
-    no_step = do == "investigate" and any(row.when == "progress" for row in rows(cause)) and not did_work(diagnosis.job)
-    return Choice(do, "no-step" if no_step else do, what=row.what)
+    return Choice(do, "once" if once else do, what=row.what)
+
+
+def _shows_what_to_fix(cause: Cause) -> bool:
+    """Return whether a cause that is not certain has a fact of its own: a frame, a code, a reason."""
+    told = dict(cause.values)
+    return bool(cause.owner.frame) or any(told.get(name) not in (None, "", 0, 9, 15, 137, 143) for name in SHOWING)
 
 
 def _by_table(cause: Cause, diagnosis: Diagnosis, rows: Rows) -> DecisionRow:
@@ -135,15 +167,40 @@ def _by_table(cause: Cause, diagnosis: Diagnosis, rows: Rows) -> DecisionRow:
 
 
 def _holds(when: str, cause: Cause, diagnosis: Diagnosis) -> bool:
-    if when == "checkpoint":
-        return diagnosis.job.last_checkpoint is not None
-    if when == "progress":
-        return did_work(diagnosis.job)
-    if when == "one-host-of-many":
-        hosts = {*diagnosis.job.hosts, *cause.culprit.hosts}
-        return bool(cause.culprit.hosts) and len(hosts) > 1 and not _are_most(cause.culprit.hosts, hosts)
-    name, _, wanted = when.partition("=")
-    return not when or str(dict(cause.values).get(name, "")).casefold() in wanted.split(",")
+    return not when or all(_is_true(term, cause, diagnosis) for term in when.split("&"))
+
+
+def _is_true(term: str, cause: Cause, diagnosis: Diagnosis) -> bool:
+    """Return whether one condition of a row holds. A name without a value asks for any but 0, which is off."""
+    job = diagnosis.job
+    hosts = {*job.hosts, *cause.culprit.hosts}
+    match term:
+        case "checkpoint":
+            return job.last_checkpoint is not None
+        case "progress":
+            return did_work(job)
+        case "one-host":
+            return len(hosts) <= 1
+        case "one-host-of-many":
+            return bool(cause.culprit.hosts) and len(hosts) > 1 and not _are_most(cause.culprit.hosts, hosts)
+    name, equals, wanted = term.partition("=")
+    told = [value.casefold() for value in _values_of(name, cause, diagnosis)]
+    if name == "says":
+        return any(word in line for line in told for word in wanted.split(","))
+    return any(value in wanted.casefold().split(",") for value in told) if equals else bool({*told} - {"", "0"})
+
+
+def _values_of(name: str, cause: Cause, diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the values of a name: a measured value, a setting of the job, a fact, the owner or a frame."""
+    yield from (str(value) for key, value in cause.values if key == name)
+    yield from (value for key, value in diagnosis.job.environment if key == name)
+    yield from (str(fact.value) for fact in cause.facts if f"{fact.type}.{fact.role}" == name)
+    if name == "owner":
+        yield cause.owner.who
+    if name == "frame":
+        yield cause.owner.frame
+    if name == "says":
+        yield from _proof(diagnosis)
 
 
 def _proof(diagnosis: Diagnosis) -> Iterator[str]:
@@ -156,10 +213,14 @@ def _proof(diagnosis: Diagnosis) -> Iterator[str]:
 
 def _choose_hosts(cause: Cause, hosts: Sequence[str]) -> Choice:
     blamed = cause.culprit.hosts
+    if not blamed and cause.owner.who == OF_DEVICE and cause.culprit.gpus:
+        return Choice("fix-first", "device", what="gpu")
+    if not blamed and not cause.culprit.ranks and cause.owner.who == "host":
+        return Choice("fix-first", "requeue-without-host", what="host")
     if not blamed:
-        return Choice("investigate", "no-host")
+        return Choice("investigate", "no-host", what="host")
     if _are_most(blamed, {*hosts, *blamed}):
-        return Choice("investigate", "most-hosts", blamed)
+        return Choice("investigate", "most-hosts", blamed, what="counters" if cause.owner.who == "fabric" else "")
     return Choice("requeue-without-host", "requeue-without-host", blamed)
 
 
@@ -191,10 +252,10 @@ def _hosts_named_again(cause: Cause, earlier: Sequence[Run], hosts: Sequence[str
     return named if len(hosts) <= 1 or len(named) * 2 <= len(hosts) else set()
 
 
-def _choose_by_progress(again: Sequence[Run], last: Run) -> Choice:
+def _choose_by_progress(again: Sequence[Run], last: Run, look: str) -> Choice:
     """Choose by the progress since the earlier attempts.
 
-    ``again`` are the earlier attempts that failed by the same cause.
+    ``again`` are the earlier attempts that failed by the same cause. ``look``: what would decide without progress.
     """
     before, now = again[-1].last_progress, last.last_progress
     if is_further(before, now):
@@ -202,7 +263,7 @@ def _choose_by_progress(again: Sequence[Run], last: Run) -> Choice:
     points = [run.last_progress for run in (*again, last)]
     progress = [is_further(*pair) for pair in pairwise(points)]
     count = 2 + sum(1 for _ in takewhile(lambda further: not further, reversed(progress[:-1])))
-    return Choice("investigate", "still", (), count)
+    return Choice("investigate", "still", (), count, what=look)
 
 
 def _decide_without_cause(diagnosis: Diagnosis, words: Catalogue, *, hung: bool, unread: Unread) -> Decision:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from logdoctor.model import Cause, Change, Diagnosis, Do, Progress
+from logdoctor.model import Cause, Change, Diagnosis, Do, Progress, split_thing
 from logdoctor.model.catalogue import Catalogue
+from logdoctor.pack.regexes import later
 
 BY_OWNER: Mapping[str, str] = {
     "your code": "code",
@@ -18,10 +19,57 @@ BY_OWNER: Mapping[str, str] = {
     "fabric": "network",
     "host": "host",
     "storage": "storage",
+    "scheduler": "scheduler",
 }
 """Things to repair, by the owner of a failure."""
 SPECIAL = ("hung", "no-host", "most-hosts")
 """Reasons that change the texts of their decision."""
+
+
+OF_HOST = ("kernel", "dead")
+"""Looks that a known host makes exact."""
+SHOWN_BY: Mapping[str, str] = {
+    "address": r"address|host|endpoint|connect|:\d{2,5}\b",
+    "arguments": r"argument|option|usage|flag|--\w|invalid choice",
+    "batch": r"hang.?up|sighup|terminal|session|signal 1\b",
+    "binding": r"\bbind|\bbound|core|\bcpus?\b|affinity|mapp",
+    "command": r"command|cannot start|denied|not found|execut|program|script|option|argument|no such file|python",
+    "container": r"container|image|docker|\bpods?\b|mount|apptainer|singularity|enroot|pyxis",
+    "copies": r"\bcma\b|xpmem|process_vm|ptrace|copy|shared.memory|\bvader\b|\bknem\b",
+    "checkpoint": r"checkpoint|state.?dict|weights|model|\bckpt",
+    "disk": r"disk|storage|space|quota|enospc|file system",
+    "earlier": r"checkpoint|\bckpt|weights|safetensors|\.pt\b|\.bin\b|archive|file",
+    "free-gpu": r"gpu|device|cuda|busy",
+    "gpu-memory": r"memory|alloc|\boom\b|cache",
+    "gpus": r"gpu|cuda|device|accelerator",
+    "interface": r"interface|if_include|ifname|address|subnet|network|\bnic\b|\beth|\bib\d",
+    "launch": r"launch|daemon|mpirun|mpiexec|\bssh|\brsh|start|proxy|host|executable|prte|orte",
+    "launcher": r"mpirun|mpiexec|srun|launcher|singleton|alone|world|itself|each process",
+    "limits": r"limit|too many|temporarily|threads?|process|open files|inotify|descriptors",
+    "memlock": r"mem.?lock|locked|ulimit -l|pinned",
+    "memory": r"memory|\boom|sigkill",
+    "names": r"name|resolv|\bdns\b|host",
+    "one-gpu": r"gpu|device|cuda",
+    "path": r"path|file|folder|director|found|exist|url|repo|/",
+    "permissions": r"permi|denied|eacces|eperm|read.only|access|root",
+    "plugin": r"plug.?in|libnccl-net|\bofi\b",
+    "pmi": r"\bpmi",
+    "port": r"\bport|address already in use|eaddrinuse|\bbind|listen|:\d{2,5}\b",
+    "ranks": r"\brank|world|process|nodes?|member|group|size",
+    "rdma": r"rdma|\bib\b|ib_|verbs|mlx|\bgid|roce|infiniband|memory region|\bqp\b",
+    "request": (
+        r"request|submi|allocat|quota|\bqos|partition|\bgres|insufficient|unschedul|enough|available|queue|limit|resource"
+    ),
+    "resume": r"resum|skip|restor|load|checkpoint",
+    "shm": r"\bshm|/dev/shm|shared.memory|sigbus|bus error",
+    "slots": r"slots|oversubscri|processes|cores?\b",
+    "ssh": r"\bssh|\brsh|host key|publickey|pdsh",
+    "straggler": r"\brank|worker|waits? for|slow|late|alone",
+    "time": r"time|limit|deadline",
+    "topology": r"topolog|\bxml",
+    "transport": r"transport|\bucx|fabric|provider|\bbtl|\bofi\b|libfabric|verbs|network|\bmtl\b|\bpml\b|xpmem",
+}
+"""Words of which one is shown where a headline names the thing. Other headlines name only the class of a failure."""
 
 
 class Choice(Struct, frozen=True):
@@ -48,15 +96,17 @@ def headline_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
         case "requeue":
             step = restart_step(diagnosis)
             return words("head.requeue") if step is None else words("head.requeue.step", step=f"{step:,}")
-        case "resubmit-with-changes" if "=" in choice.what:
-            return words("head.change.setting", setting=choice.what)
         case "resubmit-with-changes":
-            return words(f"head.change.{choice.what}" if choice.what else "head.change")
+            thing, settings = split_thing(choice.what)
+            if settings and not thing:
+                return words("head.change.setting", setting=" ".join(settings))
+            return words(f"head.change.{thing}" if thing and is_shown(thing, cause) else "head.change")
         case "fix-first":
-            what = choice.what or BY_OWNER.get(cause.owner.who, "")
+            thing = choice.what if is_shown(choice.what, cause) else ""
+            what = thing or BY_OWNER.get(cause.owner.who, "")
             return words(f"head.fix.{what}" if what else "head.fix")
         case "do-nothing":
-            return words("head.nothing" if _is_requeued(cause) else "head.stopped")
+            return words("head.nothing" if is_requeued(diagnosis) else "head.stopped")
     if choice.why == "no-host":
         return _find_host(cause, words)
     return words("head.hung" if choice.why == "hung" else "head.investigate")
@@ -69,15 +119,17 @@ def sentence_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
     if choice.why in SPECIAL:
         return words(f"decide.{choice.why}", hosts=hosts)
     if choice.do == "do-nothing":
-        return words("decide.requeued" if _is_requeued(diagnosis.causes[0]) else "decide.stopped")
+        return words("decide.requeued" if is_requeued(diagnosis) else "decide.stopped")
     if choice.do == "requeue" and step is not None:
         return words("decide.requeue.step", step=f"{step:,}")
     return words(f"decide.{choice.do}", hosts=hosts)
 
 
-def reason_of(choice: Choice, cause: Cause, words: Catalogue) -> str:
-    """Return the reason of the decision as a sentence."""
-    return words(
+def because_of(choice: Choice, cause: Cause, look: str, words: Catalogue) -> str:
+    """Return the reason of the decision. ``look``: the sentence about the look that would decide."""
+    if look and choice.why == "investigate":
+        return look
+    reason = words(
         f"because.{choice.why}",
         hosts=words("joint").join(choice.hosts),
         attempts=choice.attempts,
@@ -86,12 +138,32 @@ def reason_of(choice: Choice, cause: Cause, words: Catalogue) -> str:
         before=_format_progress(choice.before, words),
         now=_format_progress(choice.now, words),
     )
+    return words("space").join((reason, look)) if look and choice.why != "no-host" else reason
+
+
+def look_of(choice: Choice, cause: Cause, words: Catalogue) -> str:
+    """Return the one look that would decide, as a sentence."""
+    if choice.do != "investigate" or not choice.what:
+        return ""
+    host = next(iter(cause.culprit.hosts), "") if len(cause.culprit.hosts) == 1 else ""
+    key = f"{choice.what}.host" if host and choice.what in OF_HOST else choice.what
+    return words(f"look.at.{key}", host=host)
 
 
 def changes_of(choice: Choice) -> tuple[Change, ...]:
-    """Return the setting to change, if the table of decisions names its value."""
-    name, equals, value = choice.what.partition("=")
-    return (Change(name, "", value),) if equals and choice.do == "resubmit-with-changes" else ()
+    """Return the settings to change, if the table of decisions names their values."""
+    settings = split_thing(choice.what)[1] if choice.do == "resubmit-with-changes" else ()
+    return tuple(Change(name, "", value) for name, _, value in (setting.partition("=") for setting in settings))
+
+
+def is_shown(thing: str, cause: Cause) -> bool:
+    """Return whether the proof, its facts or the words about it show the thing that a headline names."""
+    pattern = SHOWN_BY.get(thing)
+    if pattern is None:
+        return True
+    facts = (f"{fact.of} {fact.said}" for fact in cause.facts)
+    proof = (evidence.line.text for evidence in cause.evidence)
+    return any(map(later(f"(?i){pattern}").search, (cause.title, cause.summary, *proof, *facts)))
 
 
 def restart_step(diagnosis: Diagnosis) -> int | None:
@@ -105,9 +177,12 @@ def _find_host(cause: Cause, words: Catalogue) -> str:
     return words("head.find-host.rank", rank=ranks[0]) if len(ranks) == 1 else words("head.find-host")
 
 
-def _is_requeued(cause: Cause) -> bool:
+def is_requeued(diagnosis: Diagnosis) -> bool:
     """Return whether the scheduler has put the job back in its queue."""
-    return "requeue" in str(dict(cause.values).get("reason")).casefold()
+    cause = diagnosis.causes[0]
+    reason = str(dict(cause.values).get("reason"))
+    states = (str(fact.value) for fact in cause.facts if (fact.type, fact.role) == ("state", "state"))
+    return "requeue" in reason.casefold() or any(state.casefold() == "requeued" for state in states)
 
 
 def _format_progress(progress: Progress | None, words: Catalogue) -> str:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from logdoctor.codes import explain_codes
 from logdoctor.model import (
+    MEASURED,
     Cause,
     Check,
     Culprit,
@@ -33,14 +34,13 @@ from logdoctor.reasoning.findings.who import seated, victims_of, with_seats
 from logdoctor.reasoning.findings.wording import fill_title, fill_words, mask_numbers
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
+from logdoctor.reasoning.verdict.fitting_steps import fitting_steps
 from logdoctor.reasoning.verdict.owner import owner_of, with_frame
 
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
 OF_ENDS = ("ended", "uncaught", "others", "peer")
 """Claims whose line tells how a process ended."""
-MEASURED = tuple("exit_code signal exception pid xid limit rss wanted free reason status errno towards".split())
-"""Values of a finding that are facts of the failure."""
 MAX_CAUSES = 3
 DOUBTED = 0.2
 """Highest confidence of an answer that a line contradicts.  So many of them are right at most."""
@@ -84,7 +84,7 @@ def _cause(
         culprit=replace(culprit, first=seated(culprit.first, state)),
         place=with_seats(finding.place, rule, state),
         action=rule.action,
-        steps=with_frame(texts.steps, owner, rule, words),
+        steps=fitting_steps(with_frame(texts.steps, owner, rule, words), state, words),
         references=rule.references,
         evidence=_evidence(finding, state, words, with_progress=finding is ranking.causes[0]),
         explains=tuple(dict.fromkeys(f.rule.signature for f in explained)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, cast
 
-from logdoctor.codes import Entry, find_entries
+from logdoctor.codes import Entry, find_entries, find_printed
 from logdoctor.codes.packages import find_package
 from logdoctor.model import Examination, Finding, Owner, Record, Rule, Step, Who
 from logdoctor.model.catalogue import Catalogue
@@ -41,6 +41,8 @@ TOLD_BY_PARENT = ("process crashes", "memory out")
 """Failure classes whose traceback is that of the parent, which only waits for the process.
 
 A dump of the threads is of the process itself."""
+TOLD_ABOVE = ("aborts", "end noticed", "process ends")
+"""Failure classes of which the reason stands above the line that tells the end."""
 TOLD_LATE = ("kernel faults",)
 """Failure classes that a later call reports: a GPU works behind the program."""
 NATIVE_SOURCES = (".pyx", ".pxi", ".c", ".cpp")
@@ -58,6 +60,8 @@ def owner_of(
     traced = next((e for e in (record, *finding.records) if _own_frame(e)), record)
     stack = _by_stack(examined) if examined and not (_own_frame(traced) or _package(traced)) else Owner()
     named: list[Who | Literal["frames"]] = [row.who for row in finding.rule.owners if _holds(row.when, values)]
+    if finding.rule.failure_class in TOLD_ABOVE and (entry := _by_reason(examined)) and (by := _by_code(entry)):
+        return Owner(by, why=words("owner.why.code", code=entry.name))
     if named[:1] == [FRAMES]:
         who, why = _by_proof(traced, words, stack)
     elif named[:1] == ["your code"] and stack.who not in ("not-told", "your code"):
@@ -72,7 +76,8 @@ def owner_of(
     if who not in WITH_FRAME or of_parent or finding.rule.failure_class in TOLD_LATE:
         return Owner(who, package=_package(record) or stack.package, why=why)
     code = str(traced.fields.get("own_code", ""))
-    return Owner(who, _own_frame(traced) or stack.frame, code, _package(traced) or stack.package, why)
+    frame = _own_frame(traced) or stack.frame or _call_in_stack(finding)
+    return Owner(who, frame, code, _package(traced) or stack.package, why)
 
 
 def with_frame(steps: Sequence[Step], owner: Owner, rule: Rule, words: Catalogue) -> tuple[Step, ...]:
@@ -92,6 +97,18 @@ def with_frame(steps: Sequence[Step], owner: Owner, rule: Rule, words: Catalogue
 def _holds(when: str, values: Mapping[str, Scalar]) -> bool:
     name, _, wanted = when.partition("=")
     return not when or (name in values and (not wanted or str(values[name]) in wanted.split(",")))
+
+
+def _call_in_stack(finding: Finding) -> str:
+    """Return the place that called the library's function in a native stack, as the rule captured it."""
+    place = finding.values.get("place") if finding.values.get("caller") else ""
+    return str(place or "")
+
+
+def _by_reason(examined: Examination | None) -> Entry | None:
+    """Return the code that the reason above the block tells."""
+    reasons = (fact for fact in (examined.facts if examined else ()) if (fact.type, fact.role) == ("reason", "above"))
+    return next((entry for fact in reasons if (entry := find_printed(str(fact.value), "errno"))), None)
 
 
 def _by_stack(examined: Examination) -> Owner:

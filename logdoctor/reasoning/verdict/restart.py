@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from logdoctor.model import Decision, Diagnosis, Step, Suspect
+from logdoctor.model import ONCE, Decision, Diagnosis, Step, Suspect
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.numbers import numbers_in
 from logdoctor.reasoning.verdict.decision_texts import restart_step
@@ -20,8 +20,11 @@ _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/][A-Za-z0-9._@+/-]*")
 _HOUR = 3600
 
 
-def restart_steps(decision: Decision, diagnosis: Diagnosis, words: Catalogue) -> tuple[Step, ...]:
-    """Return the steps of ``decision``, without those of the cause."""
+def restart_steps(decision: Decision, diagnosis: Diagnosis, words: Catalogue, once: str = "") -> tuple[Step, ...]:
+    """Return the steps of ``decision``, without those of the cause.
+
+    ``once``: the thing that makes the next failure tell more.
+    """
     job = diagnosis.job
     slurm_job = job.id if job.scheduler == SLURM and job.id and _JOB_ID.fullmatch(job.id) else ""
     match decision.do:
@@ -29,6 +32,9 @@ def restart_steps(decision: Decision, diagnosis: Diagnosis, words: Catalogue) ->
             return (_requeue(slurm_job, diagnosis, words), *_remaining(diagnosis, words))
         case "requeue-without-host":
             return (_requeue_without(decision.hosts, slurm_job, diagnosis, words),)
+        case "resubmit-with-changes" if once in ONCE:
+            settings = " ".join(f"{change.name}={change.to}" for change in decision.changes)
+            return (Step(words(f"restart.once.{once}", settings=settings)),)
         case "do-nothing" if slurm_job and diagnosis.verdict == "stopped":
             return (Step(words("restart.ask"), (f"sacct -X -j {slurm_job} -o JobID,State%30,End",)),)
         case "investigate" if slurm_job and diagnosis.verdict == "no-end-seen":

@@ -1,0 +1,53 @@
+"""Steps that still make sense for the job: none that was done, was read, or needs hosts that the job does not have."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+
+from logdoctor.model import Step
+from logdoctor.model.catalogue import Catalogue
+from logdoctor.pack.regexes import later
+from logdoctor.reasoning.job_state import JobState
+
+_SETTING = later(r"`([A-Z][A-Z0-9_]{3,})=([^`\s]+)`")
+_FILE = later(r"[\w./@+-]*\w\.(?:log|out|err|txt)\b")
+"""File of a log, in a command or in backticks."""
+_QUOTED = later(r"`([^`]+)`")
+
+
+def fitting_steps(steps: Sequence[Step], state: JobState, words: Catalogue) -> tuple[Step, ...]:
+    """Return the steps without those that the job has no use for. If none is left, return all."""
+    several = () if _may_have_hosts(state) else tuple(words("steps.several-hosts").split("|"))
+    kept = (
+        step
+        for step in steps
+        if not (_is_set(step, state) or _was_read(step, state) or any(phrase in step.text for phrase in several))
+    )
+    return tuple(kept) or tuple(steps)
+
+
+def _is_set(step: Step, state: JobState) -> bool:
+    """Return whether the job reports all settings that the step sets."""
+    settings = _SETTING.findall(step.text)
+    return bool(settings) and all(setting in state.environment for setting in settings)
+
+
+def _was_read(step: Step, state: JobState) -> bool:
+    """Return whether the step only asks for a file that is among the inputs, or for a kernel log that is."""
+    commands = step.commands or _QUOTED.findall(step.text)
+    names = {posixpath.basename(path) for command in commands for path in _FILE.findall(command)}
+    if names & {posixpath.basename(file) for file in state.lives.line_counts}:
+        return True
+    is_kernel = bool(step.commands) and all("dmesg" in command for command in step.commands)
+    return is_kernel and not _may_have_hosts(state) and _has_kernel_log(state)
+
+
+def _has_kernel_log(state: JobState) -> bool:
+    is_kernel = any(kind.startswith("kernel.") for kind in state.lives.kinds)
+    return is_kernel and any(map(state.lives.is_machine_log, state.lives.line_counts))
+
+
+def _may_have_hosts(state: JobState) -> bool:
+    """Return whether the job may run on several hosts. NCCL counts the nodes; otherwise nobody knows."""
+    return state.processes.communicators.nodes != 1 or len(state.processes.hosts) > 1
