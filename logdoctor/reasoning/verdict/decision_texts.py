@@ -20,6 +20,8 @@ BY_OWNER: Mapping[str, str] = {
     "storage": "storage",
 }
 """Things to repair, by the owner of a failure."""
+GOES_ON = frozenset({"job.preempted-again"})
+"""Rules of jobs whose newest state says that they go on."""
 SPECIAL = ("hung", "no-host", "most-hosts")
 """Reasons that change the texts of their decision."""
 
@@ -56,7 +58,7 @@ def headline_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
             what = choice.what or BY_OWNER.get(cause.owner.who, "")
             return words(f"head.fix.{what}" if what else "head.fix")
         case "do-nothing":
-            return words("head.nothing" if _is_requeued(cause) else "head.stopped")
+            return words("head.nothing" if goes_on(cause) else "head.stopped")
     if choice.why == "no-host":
         return _find_host(cause, words)
     return words("head.hung" if choice.why == "hung" else "head.investigate")
@@ -69,7 +71,7 @@ def sentence_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
     if choice.why in SPECIAL:
         return words(f"decide.{choice.why}", hosts=hosts)
     if choice.do == "do-nothing":
-        return words("decide.requeued" if _is_requeued(diagnosis.causes[0]) else "decide.stopped")
+        return words("decide.requeued" if goes_on(diagnosis.causes[0]) else "decide.stopped")
     if choice.do == "requeue" and step is not None:
         return words("decide.requeue.step", step=f"{step:,}")
     return words(f"decide.{choice.do}", hosts=hosts)
@@ -77,8 +79,9 @@ def sentence_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
 
 def reason_of(choice: Choice, cause: Cause, words: Catalogue) -> str:
     """Return the reason of the decision as a sentence."""
+    why = "goes-on" if choice.why == "do-nothing" and goes_on(cause) else choice.why
     return words(
-        f"because.{choice.why}",
+        f"because.{why}",
         hosts=words("joint").join(choice.hosts),
         attempts=choice.attempts,
         said=choice.said,
@@ -105,9 +108,9 @@ def _find_host(cause: Cause, words: Catalogue) -> str:
     return words("head.find-host.rank", rank=ranks[0]) if len(ranks) == 1 else words("head.find-host")
 
 
-def _is_requeued(cause: Cause) -> bool:
-    """Return whether the scheduler has put the job back in its queue."""
-    return "requeue" in str(dict(cause.values).get("reason")).casefold()
+def goes_on(cause: Cause) -> bool:
+    """Return whether the scheduler has put the job back in its queue, or has started it again."""
+    return cause.rule in GOES_ON or "requeue" in str(dict(cause.values).get("reason")).casefold()
 
 
 def _format_progress(progress: Progress | None, words: Catalogue) -> str:

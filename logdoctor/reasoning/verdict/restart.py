@@ -8,7 +8,7 @@ import re
 from logdoctor.model import Decision, Diagnosis, Step, Suspect
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.numbers import numbers_in
-from logdoctor.reasoning.verdict.decision_texts import restart_step
+from logdoctor.reasoning.verdict.decision_texts import goes_on, restart_step
 
 SLURM = "slurm"
 MOST_ASKED = 3
@@ -29,7 +29,7 @@ def restart_steps(decision: Decision, diagnosis: Diagnosis, words: Catalogue) ->
             return (_requeue(slurm_job, diagnosis, words), *_remaining(diagnosis, words))
         case "requeue-without-host":
             return (_requeue_without(decision.hosts, slurm_job, diagnosis, words),)
-        case "do-nothing" if slurm_job and diagnosis.verdict == "stopped":
+        case "do-nothing" if slurm_job and diagnosis.verdict == "stopped" and not goes_on(diagnosis.causes[0]):
             return (Step(words("restart.ask"), (f"sacct -X -j {slurm_job} -o JobID,State%30,End",)),)
         case "investigate" if slurm_job and diagnosis.verdict == "no-end-seen":
             return (Step(words("restart.state"), (f"sacct -X -j {slurm_job} -o JobID,State,ExitCode,End",)),)
