@@ -57,8 +57,6 @@ STRICT: tuple[Do, ...] = (
 """All decisions, the strictest first."""
 AGAIN: tuple[Do, ...] = ("requeue", "requeue-without-host")
 """Decisions to start the same command again."""
-MORE_THAN_START = 100
-"""No start-up takes so many collectives."""
 Rows = Callable[[Cause], Sequence[DecisionRow]]
 """Function that returns the rows of the table for a cause."""
 
@@ -246,10 +244,12 @@ def _why_unknown(diagnosis: Diagnosis, words: Catalogue, hung: bool, unread: Unr
 
 
 def did_work(job: JobSummary) -> bool:
-    """Return whether the job did a step, so that it did not fail at its start."""
-    collectives = (state.completed or state.waits or 0 for state in job.standings)
+    """Return whether the job did a step, so that it did not fail at its start.
+
+    Collectives alone show no step, because one step may take hundreds of them.
+    """
     stepped = job.last_progress is not None and job.last_progress.value.partition("/")[0].strip("0.")
-    return bool(stepped) or job.last_checkpoint is not None or max(collectives, default=0) >= MORE_THAN_START
+    return bool(stepped) or job.last_checkpoint is not None
 
 
 def is_further(before: Progress | None, now: Progress | None) -> bool:
