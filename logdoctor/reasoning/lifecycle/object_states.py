@@ -22,10 +22,12 @@ PASSING = frozenset(
     }
 )
 """Kinds of states that a newer state ends."""
-CRASHES = frozenset(
-    {"Error", "CrashLoopBackOff", "OOMKilled", "OUT_OF_MEMORY", "StartError", "ContainerCannotRun", "Failed"}
+OF_ITSELF = ("kubernetes.pod_state", "slurm.job_state")
+ENDED_BY_OTHERS = frozenset(
+    "Evicted Preempting Pending NodeLost NodeAffinity Shutdown Terminated Unknown Deleted UnexpectedAdmissionError "
+    "NODE_FAIL PREEMPTED BOOT_FAIL TIMEOUT CANCELLED".split()
 )
-"""States that come back, because the object failed by itself."""
+"""States of a pod or a job that it did not bring about. All others come back, because it failed by itself."""
 _EVENT = later(
     r"\b(?:Normal|Warning) +(?P<reason>\w+) +(?P<age>(?:\d{1,6}[smhdy]){1,3})\b"
     r"|^\s*(?P<seen>(?:\d{1,6}[smhdy]){1,3}) .{0,40}?\b(?:Normal|Warning) +(?P<what>\w+)"
@@ -54,7 +56,9 @@ class ObjectStates:
 
     def newer(self, alarm: Record) -> Record | None:
         """Return the newest record that says that the object of ``alarm`` went on after it."""
-        if not self._good or alarm.kind not in PASSING or alarm.fields.get("state") in CRASHES:
+        if not self._good or alarm.kind not in PASSING:
+            return None
+        if alarm.kind in OF_ITSELF and alarm.fields.get("state") not in ENDED_BY_OTHERS:
             return None
         newest = alarm
         for good in self._good:
@@ -98,6 +102,8 @@ def _is_newer(good: Record, alarm: Record) -> bool:
     ages = age_of(good), age_of(alarm)
     if ages[0] is not None and ages[1] is not None:
         return good.line.file == alarm.line.file and ages[0] < ages[1]
+    if ages != (None, None):
+        return False
     seconds = elapsed(alarm, good)
     if seconds:
         return seconds > 0

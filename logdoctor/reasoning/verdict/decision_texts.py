@@ -71,7 +71,7 @@ def sentence_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
     if choice.why in SPECIAL:
         return words(f"decide.{choice.why}", hosts=hosts)
     if choice.do == "do-nothing":
-        return words("decide.requeued" if goes_on(diagnosis.causes[0]) else "decide.stopped")
+        return words(f"decide.{goes_on(diagnosis.causes[0]) or 'stopped'}")
     if choice.do == "requeue" and step is not None:
         return words("decide.requeue.step", step=f"{step:,}")
     return words(f"decide.{choice.do}", hosts=hosts)
@@ -79,7 +79,7 @@ def sentence_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
 
 def reason_of(choice: Choice, cause: Cause, words: Catalogue) -> str:
     """Return the reason of the decision as a sentence."""
-    why = "goes-on" if choice.why == "do-nothing" and goes_on(cause) else choice.why
+    why = "goes-on" if cause.rule in GOES_ON and choice.why == "do-nothing" else choice.why
     return words(
         f"because.{why}",
         hosts=words("joint").join(choice.hosts),
@@ -108,9 +108,11 @@ def _find_host(cause: Cause, words: Catalogue) -> str:
     return words("head.find-host.rank", rank=ranks[0]) if len(ranks) == 1 else words("head.find-host")
 
 
-def goes_on(cause: Cause) -> bool:
-    """Return whether the scheduler has put the job back in its queue, or has started it again."""
-    return cause.rule in GOES_ON or "requeue" in str(dict(cause.values).get("reason")).casefold()
+def goes_on(cause: Cause) -> str:
+    """Return ``goes-on`` if the scheduler has started the job again, ``requeued`` if it has put it into its queue."""
+    if cause.rule in GOES_ON:
+        return "goes-on"
+    return "requeued" if "requeue" in str(dict(cause.values).get("reason")).casefold() else ""
 
 
 def _format_progress(progress: Progress | None, words: Catalogue) -> str:
