@@ -136,9 +136,9 @@ def stood_still(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield ``ledger.stood_still`` if the job had printed no progress for long when it was ended.
 
     It stands on the order to end it: idle_s, hours, minutes and seconds (the parts of it to tell), unit, step, phase,
-    looked (``yes``: somebody took stacks meanwhile), limit (``yes``: its time limit ended it), order (``yes``: a person
-    or the batch system did), mpi (the MPI library of a job without a framework), reckoned (``yes``: the steps have no
-    time, and idle_s is rounded down from their ``eta``).
+    looked (``yes``: somebody took stacks meanwhile), limit (``yes``: its time limit ended it, and not a person or the
+    batch system), mpi (the MPI library of a job without a framework), reckoned (``yes``: the steps have no time, and
+    idle_s is rounded down from their ``eta``).
     """
     steps = [e for e in t.of("works") if e.has("works", "process")]
     limit = next((e for e in t.of("tells reason") if _LIMIT.search(e.text)), None)
@@ -169,7 +169,6 @@ def stood_still(t: Timeline, state: JobState) -> Iterator[Record]:
             phase=str(phase.fields.get("phase", "")) if phase and not says_done(phase) else None,
             looked="yes" if has_stacks else None,
             limit="yes" if limit else None,
-            order=None if limit else "yes",
             mpi=None if state.tools["framework"] else next(iter(state.tools["mpi"]), None),
             reckoned="yes" if measured is None else "no",
         )
