@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rule_texts import BOOK, packed_words
 
 from logdoctor.model import Culprit, Finding, LifecycleSign, Line, Mechanism, Role, Rule, Source, Symptom
-from logdoctor.reasoning.causality import arrows
+from logdoctor.reasoning.causality import arrows, lives
 from logdoctor.reasoning.causality.arrows import explain, may_cause, sort_key
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.job_state import JobState
@@ -237,3 +237,73 @@ def test_narrower_signature_is_so_over_several_steps_and_only_one_way():
     classes = FailureClasses(Mechanism(BOOK.mechanism.classes, (), {"a": "b", "b": "c"}))
     a, b, c = (finding(name, "late", 2) for name in "abc")
     assert [classes.is_narrower(*pair) for pair in ((a, b), (a, c), (c, a), (a, a))] == [True, True, False, False]
+
+
+# ── what a catch-all brings about, and what a wrapper wraps ─────────────────────────────────────────────────────────
+
+SEEN = sorted(
+    {a.target for a in BOOK.mechanism.arrows if BOOK.mechanism.classes[a.target].side == "seen"} - {"ordered"}
+)
+
+
+@pytest.mark.parametrize("seen", SEEN)
+@pytest.mark.parametrize("own", ["program fails", "process crashes"])
+def test_catch_all_whose_end_is_not_shown_explains_nothing_that_others_saw(own, seen):
+    other = finding("b", seen, 5, 2)
+    assert law(finding("a", own, 2, 1, role="fallback"), other) != "other process"
+
+
+@pytest.mark.parametrize("seen", ["peer lost", "waits in vain"])
+def test_catch_all_whose_end_is_shown_explains_what_others_saw(seen):
+    shown = finding("a", "program fails", 2, 1, role="fallback")
+    fails = replace(shown.records[0], signs=(LifecycleSign("fails"),))
+    assert law(replace(shown, records=(fails,), latest=fails), finding("b", seen, 5, 2)) == "other process"
+
+
+WRAPPERS = ("RuntimeError: NCCL error", "ray::Worker.step() failed", "store error 17", "E0611 manager gave up")
+REASONS = ("No space left on device", "too many open files", "name not known")
+
+
+@pytest.mark.parametrize("outer", WRAPPERS)
+@pytest.mark.parametrize("inner", REASONS)
+@pytest.mark.parametrize("whole", [False, True])
+def test_reason_inside_a_wrapper_is_the_better_reading_for_all_pairs(outer, inner, whole):
+    """``whole``: the wrapper's expression takes the reason into its message, so that its match is the longer one."""
+    text = f"{outer}: in shard 4 of 7: {inner}"
+    spans = {"a": (text.index(inner), len(text)), "b": (0, len(text) if whole else len(outer))}
+    reason, wrapper = (
+        replace(
+            found := finding(name, "room out", 3, 1),
+            records=(replace(found.records[0], text=text),),
+            spans=(spans[name],),
+        )
+        for name in "ab"
+    )
+    assert explains(reason, wrapper) == "same line"
+
+
+@pytest.mark.parametrize("texts", ["zz: a reason", "a reason"])
+def test_longer_match_wins_where_nothing_wraps(texts):
+    long, short = (
+        replace(f := finding(n, "room out", 3, 1), records=(replace(f.records[0], text=texts),), spans=(span,))
+        for n, span in (("a", (0, 8)), ("b", (2, 6)))
+    )
+    assert explains(long, short) == "same line"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_order_of_reading_two_files_without_a_clock_decides_nothing(first):
+    pair = [finding("a", "peer lost", first, 1), finding("b", "peer lost", 1 - first, 2)]
+    moved = [replace(f, records=(replace(f.records[0], line=Line(f"{f.rule.id}.log", 1, f.rule.id)),)) for f in pair]
+    state = state_of(*moved)
+    assert not lives.before(*moved, state)
+    assert not lives.before(*reversed(moved), state)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("file", ["agent.log", "zz.log"])
+def test_signal_that_an_agent_got_beats_what_peers_saw_of_it(first, file):
+    told, seen = finding("a", "told to end", first, role="fallback"), finding("b", "peer lost", 1 - first, 2)
+    sign = LifecycleSign("is ended", of="job", reporter="launcher", by="signal")
+    order = replace(told.records[0], signs=(sign,), line=Line(file, 1, "a"))
+    assert explains(replace(told, records=(order,), latest=order), seen)

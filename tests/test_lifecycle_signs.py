@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,10 @@ from logdoctor.logs import line_parser, parse_text, record_patterns
 from logdoctor.logs.about import add_subject
 from logdoctor.model import LifecycleSign, Mark, Tell
 
+LIMIT = re.compile(r"(?i)timed out|time-?out after|socket timeout|likely a timeout|failed to pass")
+AWAITED = re.compile(r"(?i)store|barrier|UniqueId|keys:|waitForInput|waiting for clients")
+CONNECTS = re.compile(r"(?i)connect\b|exit barrier")
+"""Words of a connection that was not made, and of torchrun's own barrier at the end."""
 BAR = "Saving checkpoint:  50%|█████     | 1/2 [00:01<00:01,  1.00s/it]\n"
 
 
@@ -44,6 +49,22 @@ def test_each_kind_with_signs_is_the_kind_of_a_record_pattern():
 
 def test_each_kind_lists_a_sign_once():
     assert [kind for kind, signs in kinds_with_signs() if len(set(signs)) < len(signs)] == []
+
+
+def samples_of_limits() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each failing sample of a time limit on a store, an id or a barrier, with the kinds of its records."""
+    for file in formats().values():
+        for sample in file.samples:
+            text = sample.log
+            if "\n" not in text and LIMIT.search(text) and AWAITED.search(text) and not CONNECTS.search(text):
+                yield text, tuple(sample.records)
+
+
+def test_whatever_tells_a_time_limit_on_a_store_an_id_or_a_barrier_waits():
+    waits = {kind for kind, signs in kinds_with_signs() if any(sign.mark == "waits" for sign in signs)}
+    samples = [*samples_of_limits()]
+    assert len(samples) >= 6
+    assert [text for text, kinds in samples if waits.isdisjoint(kinds)] == []
 
 
 @pytest.mark.parametrize("words", [Mark, Tell], ids=["mark", "tells"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from failing_job import diagnose_log
 from handmade_records import make_record
 from question_probe import Probe
@@ -235,3 +236,30 @@ def test_a_wrapped_line_is_shown_where_it_names_the_operation(knowledge) -> None
     )
     evidence = diagnose_log(log, knowledge).causes[0].evidence
     assert all("OpType=" in shown.line.text for shown in evidence[:2])
+
+
+@pytest.mark.parametrize("cut", range(1, 9))
+def test_name_that_a_terminal_cut_is_no_other_operation(cut: int) -> None:
+    log = Log().waits(0, 40).waits(1, 40).waits(2, 40, "ALLREDUCE"[:cut])
+    assert "collective_mismatch" not in log.records_by_kind
+
+
+@pytest.mark.parametrize(("op", "whole"), [("ALLGATHER", "ALLGATHER_COALESCED"), ("REDUCE", "REDUCE_SCATTER")])
+def test_whole_name_that_begins_another_one_is_an_operation_of_its_own(op: str, whole: str) -> None:
+    log = Log().waits(0, 40, whole).waits(1, 40, whole).waits(2, 40, op)
+    assert log.records_by_kind["collective_mismatch"].fields["odd"] == (2,)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 64])
+@pytest.mark.parametrize("shard", [1, 7, 4096])
+def test_coalesced_operation_is_an_all_gather_if_its_output_is_a_multiple_of_its_input(ranks: int, shard: int) -> None:
+    log = Log()
+    for rank, op in enumerate(("COALESCED", "COALESCED", "ALLGATHER_COALESCED")):
+        size: dict[str, Value] = {"numel_in": shard, "numel_out": ranks * shard}
+        log.add("c10d.watchdog_timeout", rank=rank, seq=40, op=op, **size)
+    assert "collective_mismatch" not in log.records_by_kind
+
+
+def test_coalesced_operation_is_a_collective() -> None:
+    log = Log().waits(0, 40, "COALESCED").waits(1, 40, "COALESCED").waits(2, 40, "BROADCAST")
+    assert log.records_by_kind["collective_mismatch"].fields["odd"] == (2,)

@@ -55,7 +55,7 @@ class JobState:
         """Filter for records of the selected run."""
         self.readers = (
             *self.processes.readers,
-            *(self.runs, self.steps, self.lives, self.clocks, self.versions),
+            *(self.runs, self.steps, self.lives, self.lives.states, self.clocks, self.versions),
             Handler(("busy",), self._read_phase),
             Handler(("slurm.*",), self._read_job_id),
             Handler(("tells setting",), self._read_setting),

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from logdoctor.model import Record
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.lifecycle.clocks import after, middle
+from logdoctor.reasoning.lifecycle.clocks import after, elapsed, middle
 from logdoctor.reasoning.processes import Process, Processes, process_of
 
 MAX_PROCESSES, MAX_COUNTERS, MAX_FILES = 4096, 4096, 4096
@@ -46,6 +46,35 @@ class Work(Struct):
     latest: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_STEPS))
     older: deque[Record] = field(default_factory=lambda: deque(maxlen=MAX_OLDER_STEPS))
     """Last records of each earlier attempt or job."""
+    longest_step: float = 0.0
+    """Longest time between two steps in seconds. Steps between them that were not read took their usual time."""
+    stride: float = 0.0
+    """Fewest steps from one record to the next."""
+    usual: tuple[float, int] = 0.0, 0
+    """Seconds between records of which the next followed, and their number."""
+
+    def add(self, step: Record) -> None:
+        if self.latest:
+            self._measure(self.latest[-1], step)
+        self.count += 1
+        self.latest.append(step)
+
+    def _measure(self, earlier: Record, step: Record) -> None:
+        seconds = elapsed(earlier, step)
+        if seconds is None or seconds < 0:
+            return
+        counts = earlier.fields.get("value"), step.fields.get("value")
+        before, now = (count if isinstance(count, int | float) else 0.0 for count in counts)
+        further = now - before if series_of(earlier) == series_of(step) else 0.0
+        if further > 0:
+            self.stride = min(self.stride or further, further)
+        unread = further / self.stride - 1 if further > 0 else 0.0
+        if unread < 1:
+            self.usual = self.usual[0] + seconds, self.usual[1] + 1
+        total, count = self.usual
+        pace = (total - self.longest_step) / (count - 1) if count > 1 and total > self.longest_step else seconds
+        longest = max(seconds - unread * pace, seconds / (unread + 1))
+        self.longest_step = max(self.longest_step, longest)
 
     def begin_attempt(self) -> None:
         last = self.older[-1].order if self.older else -1
@@ -127,8 +156,7 @@ class Steps:
         if work is None and len(self.works) < MAX_PROCESSES:
             work = self.works[process] = Work()
         if work is not None:
-            work.count += 1
-            work.latest.append(record)
+            work.add(record)
         self._count(record)
 
     def _count(self, step: Record) -> None:

@@ -85,12 +85,17 @@ def may_cause(a: Finding, b: Finding, classes: FailureClasses, state: JobState) 
     rows: list[tuple[Law, Arrow | None]] = []
     if same != "no" and not is_over:
         rows.append(("same process", classes.inside(first, second)))
-    row = classes.seen(first, second)
+    row = classes.seen(first, second) if _may_be_seen(a, state) else None
     if row and (row.where == "launcher" or (_are_elsewhere(a, b) and same != "yes")):
         rows.append(("other process", row))
     if first.side == "own" or second.side == "seen" or state.surely_after(b.records[0], a.records[0]):
         rows += [("shared place", classes.at(first, second, place)) for place in PLACES if PLACES[place](a, b, state)]
     return next((Why(law, row) for law, row in rows if row and lives.is_within(a, b, row, state)), None)
+
+
+def _may_be_seen(a: Finding, state: JobState) -> bool:
+    """Return whether others may see what ``a`` brought about. They see of a catch-all only that its process ended."""
+    return a.rule.role != "fallback" or lives.ended(a, state)
 
 
 # ── two tellings of one thing ───────────────────────────────────────────────────────────────────────────────────────
@@ -117,7 +122,9 @@ def _has_earlier_code(a: Finding, b: Finding, _classes: FailureClasses, _state: 
 
 
 def _fits_line_better(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
-    """Return whether ``a`` is the better reading of one line: by role, by mechanism, by the length of the match.
+    """Return whether ``a`` is the better reading of one line: by role, mechanism, place or length of match.
+
+    A wrapper stands in front of the reason that it wraps. Example: ``[store error]: ... [No space left on device]``.
 
     Cases: corpus/no-gpu-lightning, corpus/lightning-nodes-vs-slurm-tasks.
     """
@@ -127,7 +134,19 @@ def _fits_line_better(a: Finding, b: Finding, classes: FailureClasses, state: Jo
         return Why("same line") if ROLES.index(a.rule.role) < ROLES.index(b.rule.role) else None
     if bool(may_cause(a, b, classes, state)) != bool(may_cause(b, a, classes, state)):
         return None
+    if _is_wrapped(a, b) or _is_wrapped(b, a):
+        return Why("same line") if _is_wrapped(a, b) else None
     return Why("same line") if (a.match_length, b.rule.id) > (b.match_length, a.rule.id) else None
+
+
+def _is_wrapped(a: Finding, b: Finding) -> bool:
+    """Return whether the text of ``a`` begins behind that of ``b`` and behind a colon: ``b`` only wraps its reason."""
+    if not a.spans or not b.spans:
+        return False
+    (start, end), (before, until) = a.spans[0], b.spans[0]
+    behind = before < start and (until <= start or end >= until)
+    between = a.records[0].text[before:start]
+    return behind and ": " in between and "\n" not in between
 
 
 def _are_elsewhere(a: Finding, b: Finding) -> bool:
@@ -139,7 +158,7 @@ def _are_elsewhere(a: Finding, b: Finding) -> bool:
 
 
 def _came_first(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> bool:
-    for is_certain in (_leads_to_giving_up, _stalled_the_job, _has_better_witness, _is_no_catch_all):
+    for is_certain in (_leads_to_giving_up, _stalled_the_job, _was_told_to_end, _has_better_witness, _is_no_catch_all):
         if is_certain(a, b, classes, state):
             return True
         if is_certain(b, a, classes, state):
@@ -156,6 +175,17 @@ def _leads_to_giving_up(a: Finding, b: Finding, classes: FailureClasses, state: 
 def _stalled_the_job(_: Finding, b: Finding, classes: FailureClasses, _state: JobState) -> bool:
     """Return whether ``b`` ended a job that stood still already, which `lives.is_within` has shown."""
     return classes.of(b).id == "ordered"
+
+
+def _was_told_to_end(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> bool:
+    """Return whether ``a`` is a signal that an agent got, and ``b`` what peers saw of it.
+
+    It is not, if the signal surely came later.
+    """
+    if (classes.of(a).id, classes.of(b).id) != ("told to end", "peer lost"):
+        return False
+    is_signal = any(s.mark == "is ended" and s.of == "job" and s.by == "signal" for e in a.records for s in e.signs)
+    return is_signal and not state.surely_after(a.records[0], b.records[0])
 
 
 def _has_better_witness(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> bool:

@@ -52,6 +52,14 @@ def was_struck(end: Finding) -> bool:
     return end.rule.role != "fallback" or any(signal_of(record) in FAULTS for record in end.records)
 
 
+def ended(finding: Finding, state: JobState) -> bool:
+    """Return whether a line shows that the process of a finding ended."""
+    own = finding.records
+    if any(e.reports_own_end or e.reports_end_of_other or e.has("fails") or e.has("is ended") for e in own):
+        return True
+    return any(state.processes.same(end.record, e) == "yes" for end in state.ends() for e in own)
+
+
 def _stalled_until(end: Finding, order: Finding, state: JobState) -> bool:
     """Return whether the job stood still after ``end`` until somebody ended it.
 
@@ -110,8 +118,8 @@ def is_of_earlier_day(finding: Finding, others: Sequence[Finding], state: JobSta
 def before(a: Finding, b: Finding, state: JobState) -> bool:
     """Return whether ``a`` comes first.
 
-    Late reports come first, then the earlier time, then the earlier position. Without times, ranks that gave up waiting
-    come before ranks that see them leave.
+    Late reports come first, then the earlier time, then in one file the earlier position: the order in which files are
+    read tells nothing. Without times, ranks that gave up waiting come before ranks that see them leave.
     """
     if is_late(a) != is_late(b):
         return is_late(a)
@@ -121,8 +129,9 @@ def before(a: Finding, b: Finding, state: JobState) -> bool:
         return waited
     if _first(a).line.file != _first(b).line.file:
         seconds, _ = state.seconds_between(_first_with_time(a), _first_with_time(b))
-        if seconds is not None:
-            return (0.0, a.first) < (seconds, b.first)
+        if not seconds:
+            return False
+        return seconds > 0
     return (a.first, a.rule.id) < (b.first, b.rule.id)
 
 

@@ -17,6 +17,7 @@ from logdoctor.reasoning.lifecycle.attempts import Attempts, is_of_machine
 from logdoctor.reasoning.lifecycle.caught_exceptions import CaughtExceptions
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, Clocks
 from logdoctor.reasoning.lifecycle.ends import End, NamedEnds, end_of
+from logdoctor.reasoning.lifecycle.object_states import ObjectStates
 from logdoctor.reasoning.processes import Process, Processes, names_an_end, process_of, speaker_of
 from logdoctor.reasoning.steps import Steps
 
@@ -77,6 +78,7 @@ class Lives:
         self.names, self.attempts, self.clocks, self.steps = names, attempts, clocks, steps
         self.processes: dict[Process, Lifecycle] = {}
         self.named_ends = NamedEnds(attempts)
+        self.states = ObjectStates()
         self.program, self.job = Lifecycle(), Lifecycle()
         self.good_ends: deque[Record] = deque(maxlen=MAX_GOOD_ENDS)
         """Last reports of a program or a batch system that it ended well."""

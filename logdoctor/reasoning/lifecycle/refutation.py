@@ -36,7 +36,7 @@ class Refutation(Struct, frozen=True):
     """Reason why an alarm is over."""
 
     by: Record
-    why: Literal["worked on", "ended well", "caught", "said again and again"]
+    why: Literal["worked on", "ended well", "caught", "said again and again", "newer state"]
     steps: int = 0
     """Steps after the alarm, as far as they are kept."""
 
@@ -80,6 +80,8 @@ def shape(record: Record) -> tuple[str, str]:
 
 def _refute(alarm: Record, rank: int | None, lives: Lives, run: Run) -> Refutation | None:
     """Return why ``rank`` got over an alarm.  If ``rank`` is None, steps of any rank count."""
+    if newer := lives.states.newer(alarm):
+        return Refutation(newer, "newer state")
     if lives.attempts.is_in_report_header(alarm):  # it was written after all output below it
         return _ended_well_by_report(alarm, lives, run)
     if refutation := _ended_well(alarm, lives, run):
@@ -211,6 +213,8 @@ def _calms_down(alarm: Record, lines_after: int) -> bool:
 def _refute_finding(finding: Finding, lives: Lives, run: Run) -> Refutation | None:
     if finding.rule.outlived == "never":
         return None
+    if newer := lives.states.newer(finding.latest):
+        return Refutation(newer, "newer state")
     if finding.rule.outlived == "by a good end":
         return _ended_well(finding.latest, lives, run)
     ranks: list[int | None] = [*finding.ranks] or [None]

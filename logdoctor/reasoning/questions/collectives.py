@@ -29,7 +29,8 @@ FULL_OPERATIONS = frozenset(
 """Operations in which each rank needs data of all others."""
 UNIFORM_OPERATIONS = frozenset("ALLREDUCE _ALLGATHER_BASE _REDUCE_SCATTER_BASE BROADCAST REDUCE".split())
 """Operations in which all ranks have the same number of elements."""
-POINT_TO_POINT = frozenset(("SEND", "RECV", "COALESCED", "UNKNOWN", ""))
+POINT_TO_POINT = frozenset(("SEND", "RECV", "UNKNOWN", ""))
+OPERATIONS = FULL_OPERATIONS | UNIFORM_OPERATIONS | POINT_TO_POINT | {"GATHER", "SCATTER", "COALESCED", "RECVANYSOURCE"}
 DEFAULT_GROUPS = ("default_pg", "0", "")
 SLACK_LINES = 300
 """Work printed more lines before the time-out may be over."""
@@ -42,7 +43,9 @@ MAX_LOCAL_RANKS = 8
 """With all ranks below this number, a local rank is most likely the global rank."""
 RANK_0_PHASES = ("data", "save")
 """Phases that frameworks run on rank 0 first, or only there, while the others wait in a barrier."""
-_WORK = later(r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel_in>\d+))?")
+_WORK = later(
+    r"SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel_in>\d+)(?:, NumelOut=(?P<numel_out>\d+))?)?"
+)
 _REPLAY = later(
     r"(?i)\bfinish(?:ed)? \d+, taken|\bskip(?:ping|ped)?\b(?! ?[=:]| iterations:)|fast[- ]?forward|\bresum(?:e|ing)\b"
 )
@@ -70,14 +73,34 @@ def list_waits(t: Timeline) -> list[Wait]:
     group_of = {(rank, e.fields.get("work")): group for (group, rank), e in states.items()}
     names = {group for group, _ in states} | {group for e in calls if (group := _group(e))}
     only = names.pop() if len(names) == 1 else ""
+    told = {record.order: str(_collective_field(record, "op") or "") for record in calls}
     waits: dict[tuple[int, int], Wait] = {}
     for record in calls:
-        rank, seq, op = _rank_of(record), _seq(record), _collective_field(record, "op")
+        rank, seq, op = _rank_of(record), _seq(record), _whole_name(told[record.order], told.values())
         if rank is not None and (rank, seq) not in waits and (seq != UNKNOWN or op):
             group = group_of.get((rank, seq)) or _group(record) or only
             size = _int(_collective_field(record, "numel_in"))
-            waits[rank, seq] = Wait(rank, record, str(op or ""), group, seq, size)
+            waits[rank, seq] = Wait(rank, record, _unpacked(op, size, record, told.values()), group, seq, size)
     return [*waits.values()]
+
+
+def _whole_name(op: str, told: Collection[str]) -> str:
+    """Return the name of an operation that a terminal may have cut: ``ALLRED`` is the ``ALLREDUCE`` of other lines."""
+    if op in OPERATIONS:
+        return op
+    return next((name for name in sorted(told, key=len, reverse=True) if name.startswith(op)), op)
+
+
+def _unpacked(op: str, size: int | None, record: Record, told: Collection[str]) -> str:
+    """Return the name that other ranks give to the operation that ``COALESCED`` packs.
+
+    The sizes tell it: the output of an all-gather is k times its input, that of a reduce-scatter a k-th of it.
+    """
+    out = _int(_collective_field(record, "numel_out"))
+    if op != "COALESCED" or not size or not out or size == out:
+        return op
+    packed = "ALLGATHER" if out % size == 0 else "REDUCE_SCATTER" if size % out == 0 else op
+    return next((name for name in told if packed in name), op)
 
 
 def list_states(t: Timeline) -> dict[tuple[str, int], Record]:
@@ -295,8 +318,10 @@ def _find_mismatch(waiting: Sequence[Wait], *, same_group: bool) -> tuple[Sequen
     ``same_group`` says that the lines name the group, so its numbers can be compared.
     """
     sides: dict[tuple[int, str, int | None], list[Wait]] = {}
+    told = {(w.number, w.call): w.size for w in reversed(waiting) if w.size is not None}
     for w in waiting:
-        sides.setdefault((w.number, w.call, w.size if w.call in UNIFORM_OPERATIONS else None), []).append(w)
+        size = (told.get((w.number, w.call)) if w.size is None else w.size) if w.call in UNIFORM_OPERATIONS else None
+        sides.setdefault((w.number, w.call, size), []).append(w)
     keys = sorted(sides, key=lambda k: (-len(sides[k]), k[0], k[1], k[2] or 0))
     for i, a in enumerate(keys):
         for b in keys[i + 1 :]:

@@ -14,7 +14,7 @@ from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.clocks import printed_after
+from logdoctor.reasoning.lifecycle.clocks import elapsed, printed_after
 from logdoctor.reasoning.processes import Process, process_of
 from logdoctor.reasoning.questions import asks, ranks_and_hosts, says_done
 from logdoctor.reasoning.steps import intervals_behind, place_of, usual_gap
@@ -28,8 +28,10 @@ MIN_SILENT_STEPS = 5
 MIN_IDLE_SECONDS = 1800.0
 MIN_IDLE_GAPS = 5
 """An idle job is silent for this many times its longest time between two steps."""
-MIN_STILL_SECONDS, MIN_STILL_STEPS, MIN_STILL_GAPS = 60.0, 20, 2
-"""A job that prints nothing stands still after so many seconds, usual steps and longest times between two steps."""
+MIN_STILL_STEPS, MIN_STILL_GAPS = 20, 2
+"""A job that prints nothing stands still after so many usual steps and longest times between two steps."""
+STAMP = 1.0
+"""Seconds by which a stamp may err, because most stamps have no fraction."""
 MAX_LINES_BETWEEN = 3
 ZONE_STEP = 900.0
 """Seconds. Clocks of different time zones differ by multiples of it."""
@@ -37,8 +39,9 @@ ZONE_SLACK = 50.0
 RECKONED_SLACK = 300.0
 """Seconds by which a reckoned time may err. A zone may then explain it."""
 RECKONED_ROUND = 1800
-HOUR = 3600.0
+HOUR, MINUTES_OF_HOUR = 3600.0, 60
 _LIMIT = later(r"(?i)time ?limit|TIMEOUT|walltime|RUNLIMIT|deadline")
+_OFFSET = later(r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)\b")
 
 Steps = Sequence[Record]
 """The latest steps of a process in one loop, each at another place than the one before."""
@@ -132,28 +135,27 @@ def _log_continues(last: Record, ahead: Sequence[Steps], state: JobState) -> boo
 def stood_still(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield ``ledger.stood_still`` if the job had printed no progress for long when it was ended.
 
-    It stands on the order to end it: idle_s, hours, minutes and seconds (the parts of it to tell; rounded down if it is
-    reckoned from the ``eta`` of steps without a time), unit, step, phase, looked (``yes``: somebody took stacks
-    meanwhile), by (``limit``: its time limit ended it, ``order``: a person or the batch system did).
+    It stands on the order to end it: idle_s, hours, minutes and seconds (the parts of it to tell), unit, step, phase,
+    looked (``yes``: somebody took stacks meanwhile), limit (``yes``: its time limit ended it, and not a person or the
+    batch system), mpi (the MPI library of a job without a framework), reckoned (``yes``: the steps have no time, and
+    idle_s is rounded down from their ``eta``).
     """
     steps = [e for e in t.of("works") if e.has("works", "process")]
     limit = next((e for e in t.of("tells reason") if _LIMIT.search(e.text)), None)
     order = limit or next((e for e in t.of("is ended") if _is_order(e)), None)
-    if len(steps) < MIN_COUNT or order is None or order.time is None or state.lives.program.well is not None:
+    lives = state.lives
+    if len(steps) < MIN_COUNT or order is None or order.time is None or lives.program.well or lives.result:
         return
-    if limit is None and state.lives.anyone_waited:
+    if limit is None and lives.anyone_waited:
         return
     last = steps[-1]
     phase = next((e for e in reversed(t.of("busy")) if e.order > last.order), None)
     has_stacks = any(e.order > last.order and not e.reports_own_end for e in t.of("tells stack"))
     last_sign = phase or last
-    if last_sign.time is not None:
-        idle = order.time - last_sign.time
-        is_zone = _is_near_multiple(idle, ZONE_STEP, ZONE_SLACK)
-        work = state.steps.works.get(process_of(last))
-        rhythm = usual_gap(work.latest) if work is not None else None
-        bearable = _bearable(last_sign, order, rhythm, t, state, looked=has_stacks)
-        idle = 0.0 if is_zone or idle < bearable else idle
+    measured = elapsed(last_sign, order)
+    if measured is not None:
+        is_still = measured >= _bearable(last_sign, order, last, t, state, looked=has_stacks)
+        idle = measured if is_still and not _is_zone(measured, last_sign, order, t) else 0.0
     else:
         idle = 0.0 if phase is not None else _reckon_idle(steps, order.time, t, state)
     if idle:
@@ -166,7 +168,9 @@ def stood_still(t: Timeline, state: JobState) -> Iterator[Record]:
             step=last.fields.get("value"),
             phase=str(phase.fields.get("phase", "")) if phase and not says_done(phase) else None,
             looked="yes" if has_stacks else None,
-            by="limit" if limit else "order",
+            limit="yes" if limit else None,
+            mpi=None if state.tools["framework"] else next(iter(state.tools["mpi"]), None),
+            reckoned="yes" if measured is None else "no",
         )
 
 
@@ -176,11 +180,13 @@ def _is_order(record: Record) -> bool:
 
 
 def _parts(seconds: int) -> dict[str, Value | None]:
-    """Return hours and minutes, minutes alone, or a few seconds."""
-    minutes = seconds // 60
+    """Return hours and minutes, minutes and seconds, or a few seconds."""
+    minutes, rest = divmod(seconds, 60)
     if minutes < MIN_COUNT:
         return {"seconds": seconds}
-    return {"hours": minutes // 60 or None, "minutes": minutes % 60}
+    if minutes < MINUTES_OF_HOUR:
+        return {"minutes": minutes, "seconds": rest or None}
+    return {"hours": minutes // MINUTES_OF_HOUR, "minutes": minutes % MINUTES_OF_HOUR}
 
 
 def _reckon_idle(steps: Steps, end: float, t: Timeline, state: JobState) -> float:
@@ -220,22 +226,35 @@ def _loop_of(step: Record) -> tuple[object, ...]:
     return step.line.file, step.fields.get("unit"), step.fields.get("total"), step.fields.get("what")
 
 
-def _bearable(
-    last_sign: Record, order: Record, rhythm: float | None, t: Timeline, state: JobState, *, looked: bool
-) -> float:
+def _bearable(last_sign: Record, order: Record, last: Record, t: Timeline, state: JobState, *, looked: bool) -> float:
     """Return the seconds without progress that this job may need.
 
-    A job that printed nothing at all is measured by its own rhythm.
+    A job that printed nothing at all is measured by its own rhythm, whatever the length of its steps.
     """
+    work = state.steps.works.get(process_of(last))
+    rhythm = usual_gap(work.latest) if work is not None else None
     between = (
         order.line.number - last_sign.line.number - last_sign.span
         if order.line.file == last_sign.line.file
         else state.lives.lines_after(last_sign)
     )
-    longest = t.longest_silence("works")
-    if rhythm is None or (between > MAX_LINES_BETWEEN and not looked):
-        return max(MIN_IDLE_SECONDS, MIN_IDLE_GAPS * longest)
-    return max(MIN_STILL_SECONDS, MIN_STILL_STEPS * rhythm, MIN_STILL_GAPS * longest)
+    if work is None or rhythm is None or (between > MAX_LINES_BETWEEN and not looked):
+        return max(MIN_IDLE_SECONDS, MIN_IDLE_GAPS * t.longest_silence("works"))
+    return max(MIN_STILL_STEPS * max(rhythm, STAMP), MIN_STILL_GAPS * work.longest_step)
+
+
+def _is_zone(seconds: float, last_sign: Record, order: Record, t: Timeline) -> bool:
+    """Return whether two time zones explain a silence.
+
+    Another line must show that the clocks differ: one of two stamps tells its offset, or a time goes back in a file.
+    """
+    if not _is_near_multiple(seconds, ZONE_STEP, ZONE_SLACK):
+        return False
+    if (_OFFSET.search(last_sign.line.text) is None) != (_OFFSET.search(order.line.text) is None):
+        return True
+    timed = [e for e in t.of("works", "busy", "starts", "starts again", "is ended") if e.time is not None]
+    back = (elapsed(b, a) for a, b in pairwise(timed) if a.line.file == b.line.file)
+    return any(s is not None and s > ZONE_SLACK and _is_near_multiple(s, ZONE_STEP, ZONE_SLACK) for s in back)
 
 
 def _is_near_multiple(seconds: float, step: float, slack: float) -> bool:

@@ -41,8 +41,8 @@ from logdoctor.reasoning.verdict.decision_texts import (
     Choice,
     because_of,
     changes_of,
+    goes_on,
     headline_of,
-    is_requeued,
     look_of,
     sentence_of,
 )
@@ -71,8 +71,6 @@ STRICT: tuple[Do, ...] = (
 """All decisions, the strictest first."""
 AGAIN: tuple[Do, ...] = ("requeue", "requeue-without-host")
 """Decisions to start the same command again."""
-MORE_THAN_START = 100
-"""No start-up takes so many collectives."""
 SHOWING = ("exit_code", "errno", "status", "reason", "exception")
 """Values of a cause that is not certain which show what to fix all the same."""
 OF_DEVICE = "gpu-or-driver"
@@ -126,7 +124,7 @@ def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
     hosts = tuple(sorted(_hosts_named_again(cause, earlier, diagnosis.job.hosts)))
     if hung:
         return Choice("investigate", "hung")
-    if is_requeued(diagnosis) and do != "do-nothing":
+    if goes_on(diagnosis) and do != "do-nothing":
         return Choice("do-nothing", "requeued")
     certain = cause.confidence >= CERTAIN
     if hosts and certain:
@@ -307,10 +305,12 @@ def _why_unknown(diagnosis: Diagnosis, words: Catalogue, hung: bool, unread: Unr
 
 
 def did_work(job: JobSummary) -> bool:
-    """Return whether the job did a step, so that it did not fail at its start."""
-    collectives = (state.completed or state.waits or 0 for state in job.standings)
+    """Return whether the job did a step, so that it did not fail at its start.
+
+    Collectives alone show no step, because one step may take hundreds of them.
+    """
     stepped = job.last_progress is not None and job.last_progress.value.partition("/")[0].strip("0.")
-    return bool(stepped) or job.last_checkpoint is not None or max(collectives, default=0) >= MORE_THAN_START
+    return bool(stepped) or job.last_checkpoint is not None
 
 
 def is_further(before: Progress | None, now: Progress | None) -> bool:

@@ -22,6 +22,8 @@ BY_OWNER: Mapping[str, str] = {
     "scheduler": "scheduler",
 }
 """Things to repair, by the owner of a failure."""
+GOES_ON = frozenset({"job.preempted-again"})
+"""Rules of jobs whose newest state says that they go on."""
 SPECIAL = ("hung", "no-host", "most-hosts")
 """Reasons that change the texts of their decision."""
 
@@ -106,7 +108,7 @@ def headline_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
             what = thing or BY_OWNER.get(cause.owner.who, "")
             return words(f"head.fix.{what}" if what else "head.fix")
         case "do-nothing":
-            return words("head.nothing" if is_requeued(diagnosis) else "head.stopped")
+            return words("head.nothing" if goes_on(diagnosis) else "head.stopped")
     if choice.why == "no-host":
         return _find_host(cause, words)
     return words("head.hung" if choice.why == "hung" else "head.investigate")
@@ -119,7 +121,7 @@ def sentence_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
     if choice.why in SPECIAL:
         return words(f"decide.{choice.why}", hosts=hosts)
     if choice.do == "do-nothing":
-        return words("decide.requeued" if is_requeued(diagnosis) else "decide.stopped")
+        return words(f"decide.{goes_on(diagnosis) or 'stopped'}")
     if choice.do == "requeue" and step is not None:
         return words("decide.requeue.step", step=f"{step:,}")
     return words(f"decide.{choice.do}", hosts=hosts)
@@ -129,8 +131,9 @@ def because_of(choice: Choice, cause: Cause, look: str, words: Catalogue) -> str
     """Return the reason of the decision. ``look``: the sentence about the look that would decide."""
     if look and choice.why == "investigate":
         return look
+    why = "goes-on" if cause.rule in GOES_ON and choice.why == "do-nothing" else choice.why
     reason = words(
-        f"because.{choice.why}",
+        f"because.{why}",
         hosts=words("joint").join(choice.hosts),
         attempts=choice.attempts,
         said=choice.said,
@@ -177,12 +180,15 @@ def _find_host(cause: Cause, words: Catalogue) -> str:
     return words("head.find-host.rank", rank=ranks[0]) if len(ranks) == 1 else words("head.find-host")
 
 
-def is_requeued(diagnosis: Diagnosis) -> bool:
-    """Return whether the scheduler has put the job back in its queue."""
+def goes_on(diagnosis: Diagnosis) -> str:
+    """Return ``goes-on`` if the scheduler has started the job again, ``requeued`` if it has put it into its queue."""
     cause = diagnosis.causes[0]
+    if cause.rule in GOES_ON:
+        return "goes-on"
     reason = str(dict(cause.values).get("reason"))
     states = (str(fact.value) for fact in cause.facts if (fact.type, fact.role) == ("state", "state"))
-    return "requeue" in reason.casefold() or any(state.casefold() == "requeued" for state in states)
+    is_requeued = "requeue" in reason.casefold() or any(state.casefold() == "requeued" for state in states)
+    return "requeued" if is_requeued else ""
 
 
 def _format_progress(progress: Progress | None, words: Catalogue) -> str:

@@ -8,7 +8,7 @@ import re
 from logdoctor.model import ONCE, Decision, Diagnosis, Step, Suspect
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.numbers import numbers_in
-from logdoctor.reasoning.verdict.decision_texts import restart_step
+from logdoctor.reasoning.verdict.decision_texts import goes_on, restart_step
 
 SLURM = "slurm"
 MOST_ASKED = 3
@@ -35,7 +35,7 @@ def restart_steps(decision: Decision, diagnosis: Diagnosis, words: Catalogue, on
         case "resubmit-with-changes" if once in ONCE:
             settings = " ".join(f"{change.name}={change.to}" for change in decision.changes)
             return (Step(words(f"restart.once.{once}", settings=settings)),)
-        case "do-nothing" if slurm_job and diagnosis.verdict == "stopped":
+        case "do-nothing" if slurm_job and diagnosis.verdict == "stopped" and not goes_on(diagnosis):
             return (Step(words("restart.ask"), (f"sacct -X -j {slurm_job} -o JobID,State%30,End",)),)
         case "investigate" if slurm_job and diagnosis.verdict == "no-end-seen":
             return (Step(words("restart.state"), (f"sacct -X -j {slurm_job} -o JobID,State,ExitCode,End",)),)
