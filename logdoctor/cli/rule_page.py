@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from logdoctor.codes.search import squash
 from logdoctor.codes.table import labels
 from logdoctor.model import DecisionRow, Rule
+from logdoctor.model.rule import StepWords
 from logdoctor.model.tools import TOOLS
 
 MOST_LINES = 3
@@ -23,19 +24,15 @@ def find_rules(query: str, rules: Sequence[Rule]) -> list[Rule]:
 
 def rule_rows(query: str, rules: Sequence[Rule], lang: str, *, full: bool) -> Iterator[tuple[str, str]]:
     """Yield pairs of a label and a text. The first pair is the name and the title."""
-    from logdoctor.reasoning.findings.wording import OPEN, fill_forms, fill_title
-
     rule, label = rules[0], labels(lang)
     words = rule.say(lang)
     name = rule.signature if squash(query) == squash(rule.signature) else rule.id
-    yield name, fill_title(words.title, {})
-    yield label["meaning"], fill_forms(words.cause, {})
+    yield name, _told(words.title)
+    yield label["meaning"], _told(words.cause)
     yield label["decision"], decision_text(rule.decisions, lang)
-    for number, step in enumerate(words.remedy, 1):
-        tools = ", ".join(name for key, names in step.when if key in TOOLS for name in names)
-        text = f"{tools}: {fill_forms(step.do, {})}" if tools else fill_forms(step.do, {})
+    for number, (text, commands) in enumerate(_steps(words.remedy), 1):
         yield label["steps"] if number == 1 else "", f"{number}. {text}"
-        yield from (("", f"   $ {command}") for command in step.run if not OPEN.search(command))
+        yield from (("", f"   $ {command}") for command in commands)
     lines = [line for line in rule.examples[0].log.splitlines() if line.strip()] if rule.examples else []
     for number, line in enumerate(lines[:MOST_LINES]):
         yield "" if number else label["looks"], line.strip()
@@ -44,6 +41,32 @@ def rule_rows(query: str, rules: Sequence[Rule], lang: str, *, full: bool) -> It
     yield label["rules"], ", ".join(each.id for each in rules)
     for number, reference in enumerate(rule.references if full else ()):
         yield "" if number else label["read"], reference
+
+
+def _steps(remedy: Sequence[StepWords]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each step once, with its commands. Steps of several tools that say the same are one."""
+    steps: dict[tuple[str, tuple[str, ...]], list[tuple[str, ...]]] = {}
+    for step in remedy:
+        tools = tuple(name for key, names in step.when if key in TOOLS for name in names)
+        steps.setdefault((_told(step.do), tuple(map(_named, step.run))), []).append(tools)
+    for (text, commands), tools_of in steps.items():
+        names = ", ".join(dict.fromkeys(name for tools in tools_of for name in tools)) if all(tools_of) else ""
+        yield f"{names}: {text}" if names else text, commands
+
+
+def _told(forms: Sequence[str]) -> str:
+    """Return the first form without open slots, else the last one, with the names of its slots: ``<host>``."""
+    from logdoctor.reasoning.findings.wording import fill
+
+    named = [_named(form) for form in forms]
+    return fill(next((text for text, form in zip(named, forms, strict=True) if text == form), named[-1]), {})
+
+
+def _named(form: str) -> str:
+    """Replace each slot by its name. Insertions stay."""
+    from logdoctor.reasoning.findings.wording import OPEN
+
+    return OPEN.sub(lambda slot: slot[0] if slot[2] == "?" else f"<{slot[1].replace('_', ' ')}>", form)
 
 
 def decision_text(rows: Sequence[DecisionRow], lang: str) -> str:
