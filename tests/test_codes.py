@@ -465,13 +465,13 @@ dns memlock NaN segfault straggler flight_recorder nvlink GID EADDRINUSE preempt
 
 @pytest.mark.parametrize("asked", ASKED.split())
 def test_word_that_users_ask_for_is_explained(asked):
-    assert explained(*asked.split("_") if asked.islower() or "_" in asked and "ERR" not in asked else [asked])
+    assert explained(*asked.split("_") if asked.islower() or ("_" in asked and "ERR" not in asked) else [asked])
 
 
 def test_word_that_names_several_signatures_proposes_them():
     assert "See also: cuda.oom, host.oom-kill" in explained("OOM")
     assert "See also: collective.timeout, rdzv.timeout" in explained("timeout")
-    assert "did you mean rdzv.config" in explained("config", code=2) or "app.config" in explained("config", code=2)
+    assert "app.config, rdzv.config" in " ".join(explained("config", code=2).split())
 
 
 def test_terms_lead_to_known_signatures():

@@ -77,10 +77,10 @@ def _answer_without_code(
     elif " " not in query or not _diagnose(query, lang, folders):
         rules = _read(folders)
         names = {*code_names(), *(rule.signature for rule in rules), *(rule.id for rule in rules)}
-        near = (_named(query, rules) or similar(query, sorted(names), MOST_PROPOSALS, LEAST_SIMILARITY))[
-            :MOST_PROPOSALS
-        ]
-        hint = f"did you mean {', '.join(near)}?" if near else "'logdoctor explain' lists what is known"
+        near = _named(query, rules) or similar(query, sorted(names), MOST_PROPOSALS, LEAST_SIMILARITY)
+        hint = (
+            f"did you mean {', '.join(near[:MOST_PROPOSALS])}?" if near else "'logdoctor explain' lists what is known"
+        )
         raise typer.BadParameter(f"nothing is known of '{query}'; {hint}", param_hint="WORDS")
 
 

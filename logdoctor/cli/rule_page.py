@@ -43,15 +43,16 @@ def rule_rows(query: str, rules: Sequence[Rule], lang: str, *, full: bool) -> It
         yield "" if number else label["read"], reference
 
 
-def _steps(remedy: Sequence[StepWords]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _steps(remedy: Sequence[StepWords]) -> Iterator[tuple[str, list[str]]]:
     """Yield each step once, with its commands. Steps of several tools that say the same are one."""
-    steps: dict[tuple[str, tuple[str, ...]], list[tuple[str, ...]]] = {}
+    same: dict[str, list[StepWords]] = {}
     for step in remedy:
-        tools = tuple(name for key, names in step.when if key in TOOLS for name in names)
-        steps.setdefault((_told(step.do), tuple(map(_named, step.run))), []).append(tools)
-    for (text, commands), tools_of in steps.items():
-        names = ", ".join(dict.fromkeys(name for tools in tools_of for name in tools)) if all(tools_of) else ""
-        yield f"{names}: {text}" if names else text, commands
+        same.setdefault(_told(step.do), []).append(step)
+    for text, steps in same.items():
+        tools = [[name for key, names in step.when if key in TOOLS for name in names] for step in steps]
+        names = ", ".join(dict.fromkeys(name for each in tools for name in each)) if all(tools) else ""
+        commands = dict.fromkeys(_named(command) for step in steps for command in step.run)
+        yield f"{names}: {text}" if names else text, [*commands]
 
 
 def _told(forms: Sequence[str]) -> str:
@@ -66,7 +67,7 @@ def _named(form: str) -> str:
     """Replace each slot by its name. Insertions stay."""
     from logdoctor.reasoning.findings.wording import OPEN
 
-    return OPEN.sub(lambda slot: slot[0] if slot[2] == "?" else f"<{slot[1].replace('_', ' ')}>", form)
+    return str(OPEN.sub(lambda slot: slot[0] if slot[2] == "?" else f"<{slot[1].replace('_', ' ')}>", form))
 
 
 def decision_text(rows: Sequence[DecisionRow], lang: str) -> str:
