@@ -435,6 +435,10 @@ def test_a_rule_tells_its_own_decision():
     assert "investigate" in explained("host.oom-kill-deepspeed")
 
 
+def test_signature_names_those_that_a_log_cannot_tell_from_it():
+    assert "Looks alike collective.straggler" in " ".join(explained("collective.timeout").split())
+
+
 def test_rule_that_no_log_shows_tells_its_source():
     page = " ".join(explained("net.ib-setup-transports").split())
     assert "no log here shows it; source: NCCL, src/misc/socket.cc" in page
@@ -488,7 +492,7 @@ def test_page_of_a_rule_tells_each_step_once_and_names_open_values(lang):
     from logdoctor.cli.rule_page import rule_rows
 
     for rule in load([shipped_rules()]).rules:
-        label, *rows = rule_rows(rule.id, [rule], lang, full=False)
+        label, *rows = rule_rows(rule.id, [rule], (), lang, full=False)
         steps = [text.partition(". ")[2] for _, text in rows if re.match(r"\d+\. ", text)]
         assert len(steps) == len(set(steps)), rule.id
         assert not any(" ? " in step for step in (*steps, *label)), rule.id

@@ -17,6 +17,7 @@ from logdoctor.cli.words import MOST_PROPOSALS, similar
 if TYPE_CHECKING:
     from logdoctor.codes import Catalogue, Entry
     from logdoctor.model import Rule
+    from logdoctor.ruleset.loading import Ruleset
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 WORDS_WIDTH = 28
@@ -58,7 +59,7 @@ def _answer(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> It
         for entry in entries:
             yield from (*_page(entry, lang, full=full), "")
         if entries and query.isalpha() and not any(entry.columns.get("see") for entry in entries):
-            others = _named(query, _read(folders))
+            others = _named(query, _read(folders).rules)
             yield from [f"{labels(lang)['see']}: {', '.join(others)}"] if others else ()
     if not lists and not entries:
         yield from _answer_without_code(query, lang, folders, rules or _rules_named(query, folders), full=full)
@@ -72,10 +73,11 @@ def _answer_without_code(
     from logdoctor.codes.search import code_names
 
     if found:
-        title, *rows = rule_rows(query, found, lang, full=full)
+        signature = _read(folders).signatures.get(found[0].signature)
+        title, *rows = rule_rows(query, found, signature.near if signature else (), lang, full=full)
         yield from _layout(": ".join(filter(None, title)), rows)
     elif " " not in query or not _diagnose(query, lang, folders):
-        rules = _read(folders)
+        rules = _read(folders).rules
         names = {*code_names(), *(rule.signature for rule in rules), *(rule.id for rule in rules)}
         near = _named(query, rules) or similar(query, sorted(names), MOST_PROPOSALS, LEAST_SIMILARITY)
         hint = (
@@ -84,18 +86,18 @@ def _answer_without_code(
         raise typer.BadParameter(f"nothing is known of '{query}'; {hint}", param_hint="WORDS")
 
 
-def _read(folders: Sequence[Path]) -> Sequence[Rule]:
+def _read(folders: Sequence[Path]) -> Ruleset:
     from logdoctor.cli.rule_folders import all_folders
     from logdoctor.ruleset.loading import read
 
-    return read(all_folders(folders)).rules
+    return read(all_folders(folders))
 
 
 def _rules_named(query: str, folders: Sequence[Path]) -> Sequence[Rule]:
     """Return the rules of a signature, the one rule of this id, or the rules of the only signature with this word."""
     from logdoctor.cli.rule_page import find_rules
 
-    rules = _read(folders)
+    rules = _read(folders).rules
     named = _named(query, rules)
     return find_rules(named[0] if len(named) == 1 else query, rules)
 

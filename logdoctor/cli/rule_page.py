@@ -22,7 +22,9 @@ def find_rules(query: str, rules: Sequence[Rule]) -> list[Rule]:
     return [rule for rule in rules if squash(rule.id) == wanted]
 
 
-def rule_rows(query: str, rules: Sequence[Rule], lang: str, *, full: bool) -> Iterator[tuple[str, str]]:
+def rule_rows(
+    query: str, rules: Sequence[Rule], near: Sequence[str], lang: str, *, full: bool
+) -> Iterator[tuple[str, str]]:
     """Yield pairs of a label and a text. The first pair is the name and the title."""
     rule, label = rules[0], labels(lang)
     words = rule.say(lang)
@@ -39,6 +41,8 @@ def rule_rows(query: str, rules: Sequence[Rule], lang: str, *, full: bool) -> It
     if rule.evidence:
         yield label["evidence"], label["evidence.source"].format(evidence=rule.evidence)
     yield label["rules"], ", ".join(each.id for each in rules)
+    if near:
+        yield label["near"], ", ".join(near)
     for number, reference in enumerate(rule.references if full else ()):
         yield "" if number else label["read"], reference
 
