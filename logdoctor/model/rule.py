@@ -137,6 +137,8 @@ class Rule(Struct, frozen=True):
 
     Without a field, ranks and hosts follow from the failure class.
     """
+    guards: Mapping[str, str] = field(default_factory=dict)
+    """Regular expressions for the whole values of slots. Another value is not told."""
     failure_class: str = ""
     """Its own failure class, or that of its signature."""
     side: Side = "own"
