@@ -137,8 +137,6 @@ class Rule(Struct, frozen=True):
 
     Without a field, ranks and hosts follow from the failure class.
     """
-    guards: Mapping[str, str] = field(default_factory=dict)
-    """Regular expressions for the whole values of slots. Another value is not told."""
     failure_class: str = ""
     """Its own failure class, or that of its signature."""
     side: Side = "own"
@@ -172,6 +170,8 @@ class Rule(Struct, frozen=True):
     ``by progress``: steps or a good end.  ``by a good end``: only a good end, because the failure ended the job and
     steps below it in the log were printed before.  ``never``: the work that continues is wrong.
     """
+    guards: Mapping[str, str] = field(default_factory=dict)
+    """Regular expressions for the whole values of slots. Another value is not told."""
 
     @property
     def words(self) -> InLanguages:
