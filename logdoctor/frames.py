@@ -59,6 +59,9 @@ SHAPES = {  # gdb, glog, Fortran, PyTorch, UCX, backtrace_symbols(), Intel Fortr
         r"|#\d{1,3} {1,2}(?P<function>[A-Za-z_~][^\s(]{0,300}) \([^\n]{0,400}\)(?= at \S)"
         r"|#\d{1,3} (?P<function>\S[^\n]{0,300}?) from \S{1,300}:\d+\W{0,3}$"
         r"| {0,4}\d{1,3} +0x[0-9a-f]{8,16} (?P<function>[\w.]+)\(\)"
+        r"|[ =]{0,4}(?:0x[0-9a-f]{4,16} +)?(?P<function>[A-Za-z_][\w.]{0,200})\(\) +"
+        r"(?P<path>/[^\s:]{1,300}):(?P<line>\d+)\s*$"
+        r"| {0,4}\d{1,3} +(?P<library>/[\w./+-]{1,300})\((?P<function>[^\s()+]{0,300})\+0x[0-9a-f]+\)\s*$"
         r"|(?: {0,4}(?:\d{1,3}:?|\[ ?\d{1,3}\]) +)?(?P<library>[\w./+-]{1,300})"
         r"\((?P<function>[^\s()+]{0,300})(?:\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]+\]"
         r"|(?P<library>[\w./+-]{1,80}) +[0-9A-F]{16} +(?P<function>\S+) +(?:(?P<line>\d+)|Unknown) "
@@ -70,7 +73,8 @@ SHAPES = {  # gdb, glog, Fortran, PyTorch, UCX, backtrace_symbols(), Intel Fortr
         r"\s*frame #\d{1,3}: (?P<function>[^\n]{3,600}?)(?: \+ 0x[0-9a-f]+)? \((?:0x[0-9a-f]+ in )?(?P<library>[^\s)]*)"
     ),
     "julia": later(
-        r"(?P<function>[\w#!.~]{1,200}) at (?:(?P<path>[\w./@+-]{1,400}\.\w{1,4}):(?P<line>\d+)(?: \[inlined\])?"
+        r"(?: {0,4}\[\d{1,3}\] +)?(?P<function>[\w#!.~]{1,200}|top-level scope) at "
+        r"(?:(?P<path>[\w./@+-]{1,400}\.\w{1,4}):(?P<line>\d+)(?: \[inlined\])?"
         r"|\S{1,400} \(unknown line\))\s*$"
     ),
     "java": later(
@@ -84,13 +88,14 @@ SHAPES = {  # gdb, glog, Fortran, PyTorch, UCX, backtrace_symbols(), Intel Fortr
 SOURCE = later(r" {3,4}|\s*[~^]+\s*$|\s*$|[\w.]{1,60} = |return |raise ")
 """Lines between frames: empty lines, marks, and source lines, of which ``srun --label`` drops a space."""
 _PLACE = later(
-    r"(?:(?:^|\s)at |@ \w+ |\s)(?P<path>[^\s:()'\"]{1,300}\.[A-Za-z]\w{0,4}):(?P<line>\d{1,7})(?::\d{1,5})?\W{0,3}$"
+    r"(?:(?:^|\s)at |@ \w+ |\s)(?P<path>[^\s:()'\"]{1,300}\.[A-Za-z]\w{0,4}):(?P<line>\d{1,7})(?::\d{1,5})?"
+    r"(?: \[inlined\])?\W{0,3}$"
 )
 """A source at the end of a frame, or on the line below it."""
 _BELOW = later(r"\s*(?:at|@ ?[\w.]{0,80}) |\t")
 """The beginning of the second line of a frame of gfortran, Rust, Julia or Go."""
 _NAMED = later(
-    r"\s*(?:\d{1,3}: +(?:0x[0-9a-f]+ - )?|\[\d{1,3}\] +)(?P<function>[A-Za-z_<#][^\n]{0,300})$"
+    r"\s*(?:\d{1,3}: +(?:0x[0-9a-f]+ - )?|\[\d{1,3}\] +)(?P<function>(?:\(::)?[A-Za-z_<#][^\n]{0,300})$"
     r"|(?P<function>[\w./*()-]{1,300}\.[\w.*()-]{1,200})\([^\n]{0,300}\)$|created by (?P<function>\S+)"
 )
 """The first line of a frame of Rust, Julia or Go. Only the line below shows that it is one."""
@@ -260,7 +265,7 @@ def read_frame(text: str) -> Frame | None:
             if match := pattern.match(text):
                 return Frame(shape, _name(match["function"] or ""), match["path"], number(match["line"]) or 0)
         return None
-    if not any(mark in text for mark in ("0x", "#", " at ", "\tat ", "000")):
+    if not any(mark in text for mark in ("0x", "#", " at ", "\tat ", "000", "() ")):
         return None
     for shape, pattern in SHAPES.items():
         if match := pattern.match(text):

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def diagnose_text(log: str, **options):
 @pytest.mark.parametrize("name", names())
 def test_every_catalogue_has_a_full_head(name):
     head = catalogue(name).head
-    assert set(head.about) - {"otherwise", "yields"} == HEAD
+    assert set(head.about) - {"otherwise", "yields", "explains"} == HEAD - {"explains"}
     assert all(kind and field for kind, field in head.explains)
     assert head.about["checked"][:4].isdigit()
 
@@ -434,6 +435,10 @@ def test_a_rule_tells_its_own_decision():
     assert "investigate" in explained("host.oom-kill-deepspeed")
 
 
+def test_signature_names_those_that_a_log_cannot_tell_from_it():
+    assert "Looks alike collective.straggler" in " ".join(explained("collective.timeout").split())
+
+
 def test_rule_that_no_log_shows_tells_its_source():
     page = " ".join(explained("net.ib-setup-transports").split())
     assert "no log here shows it; source: NCCL, src/misc/socket.cc" in page
@@ -455,6 +460,46 @@ def test_a_line_of_a_log_is_diagnosed_as_from_a_pipe():
     piped = CliRunner().invoke(app, ["diagnose", "--lang", "en"], input=f"{line}\n").stdout
     assert explained(line) == piped
     assert "cuda.oom" in piped
+
+
+ASKED = """watchdog gloo ChildFailedError timeout OOM Xid_79 SIGKILL NCCL_WARN rdzv store ib_cqe RNR 137 143 ECONNREFUSED
+PMIX_ERR_UNREACH UCS_ERR_NO_DEVICE cuda_error_802 PMIX_ERR_LOST_CONNECTION_TO_SERVER Endpoint_timeout pmix ucx desync hang
+dns memlock NaN segfault straggler flight_recorder nvlink GID EADDRINUSE preempted"""
+
+
+@pytest.mark.parametrize("asked", ASKED.split())
+def test_word_that_users_ask_for_is_explained(asked):
+    assert explained(*asked.split("_") if asked.islower() or ("_" in asked and "ERR" not in asked) else [asked])
+
+
+def test_word_that_names_several_signatures_proposes_them():
+    assert "See also: cuda.oom, host.oom-kill" in explained("OOM")
+    assert "See also: collective.timeout, rdzv.timeout" in explained("timeout")
+    assert "app.config, rdzv.config" in " ".join(explained("config", code=2).split())
+
+
+def test_terms_lead_to_known_signatures():
+    signatures = {rule.signature for rule in load([shipped_rules()]).rules}
+    assert {name for _, entry in ALL for name in entry.columns.get("see", "").split()} <= signatures
+
+
+def test_name_of_a_signature_is_never_a_code():
+    assert explained("mpi.abort").startswith("mpi.abort: ")
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_page_of_a_rule_tells_each_step_once_and_names_open_values(lang):
+    from logdoctor.cli.rule_page import rule_rows
+
+    for rule in load([shipped_rules()]).rules:
+        label, *rows = rule_rows(rule.id, [rule], (), lang, full=False)
+        steps = [text.partition(". ")[2] for _, text in rows if re.match(r"\d+\. ", text)]
+        assert len(steps) == len(set(steps)), rule.id
+        assert not any(" ? " in step for step in (*steps, *label)), rule.id
+
+
+def test_unknown_xid_decides_nothing():
+    assert "Decision    investigate" in explained("xid", "9999")
 
 
 def test_translations_and_sources_are_shown_on_request_only():

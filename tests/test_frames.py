@@ -63,6 +63,22 @@ STACKS = {
         "main.take(0xc0000140a8, 0x3)\n\t/src/agent/pool.go:88 +0x1d\nmain.main()\n\t/src/agent/main.go:12 +0x5a",
         ["main.take (pool.go:88)", "main.main (main.go:12)"],
     ),
+    "UCX without addresses": (
+        " 0  /opt/ucx/lib/libucs.so.0(ucs_handle_error+0x2e4)\n 1  /opt/fit/libmesh.so(pack_faces+0x12)",
+        ["ucs_handle_error (libucs.so.0)", "pack_faces (libmesh.so)"],
+    ),
+    "UCX with sources only": (
+        "pack_faces()  /src/ocean/mesh.c:77\nstep_all()  /src/ocean/main.c:517",
+        ["pack_faces (mesh.c:77)", "step_all (main.c:517)"],
+    ),
+    "Julia of packages": (
+        ' [1] pack(a::Array{Float64, 3})\n   @ Ocean ~/Ocean/src/halo.jl:88 [inlined]\n [2] (::Main.var"#1#2")()\n   @ Main /w/run.jl:3',
+        ["pack (halo.jl:88)", '(::Main.var"#1#2") (run.jl:3)'],
+    ),
+    "Julia before 1.6": (
+        " [1] pack at /w/halo.jl:88\n [2] top-level scope at /w/run.jl:3",
+        ["pack (halo.jl:88)", "top-level scope (run.jl:3)"],
+    ),
     "Linux": (" nfs_wait+0x12/0x30 [nfs]\n ? schedule+0x2f/0x90", ["nfs_wait (nfs)", "schedule"]),
     "Julia": (
         " [1] take(n::Int64)\n   @ Main ./pool.jl:12\n [2] top-level scope\n   @ ./run.jl:4",
@@ -82,6 +98,8 @@ def test_stack_is_read_innermost_first(log, frames):
         "step 118/2000 loss 3.412",
         "listening at 10.8.0.4",
         "#1 Restart the job (or wait)",
+        "call finish() before the end",
+        "main() returned 3 at step 4:12",
         "E0101 12:00:00.000000 41 pool.cc:41] no such device",
         "0x7f10 is no address of a frame",
         "see docs at https://fit.example/a.html:80",

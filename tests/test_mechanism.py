@@ -105,6 +105,16 @@ TABLES = {
         ("signatures.tsv", "site.door\tsite\tretry\t-\t-\tshut", "failure class '', which is none"),
         ("signatures.tsv", "site.door\tsite\tretry\tfails\tsite.gate\tshut", "kind of 'site.gate', which nothing has"),
         ("signatures.tsv", "site.door\tsite\tretry\tfails\tsite.door\tshut", "site.door is a kind of itself"),
+        (
+            "signatures.tsv",
+            "site.door\tsite\tretry\tfails\t-\tshut\tsite.gate",
+            "near 'site.gate', but not the other way",
+        ),
+        (
+            "signatures.tsv",
+            "site.door\tsite\tretry\tfails\t-\tshut\tsite.licence",
+            "near 'site.licence', but not the other",
+        ),
         ("signatures.tsv", "site.door\tsite\tretry\tshut", "the row is not understood"),
         ("failure_classes.tsv", "jams\tinside\tprocess\tyes\t-\t-", "the row is not understood"),
         ("mechanism.tsv", "fails\tjams\tprocess\t-", "no failure class 'jams'"),

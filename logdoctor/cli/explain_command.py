@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,8 @@ from logdoctor.cli.words import MOST_PROPOSALS, similar
 
 if TYPE_CHECKING:
     from logdoctor.codes import Catalogue, Entry
+    from logdoctor.model import Rule
+    from logdoctor.ruleset.loading import Ruleset
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 WORDS_WIDTH = 28
@@ -43,9 +46,11 @@ def explain(words: Words = None, full: Full = False, lang: Lang = None, rules: R
 
 def _answer(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> Iterator[str]:
     from logdoctor.codes.search import find_catalogues, find_codes
+    from logdoctor.codes.table import labels
 
     lists = find_catalogues(query)
-    entries = () if lists else find_codes(query)
+    rules = () if lists or "." not in query else _rules_named(query, folders)
+    entries = () if lists or rules else find_codes(query)
     for catalogue in lists:
         yield from _codes(catalogue, lang)
     if len(entries) > 1 and query.lstrip("-").isdigit():
@@ -53,27 +58,53 @@ def _answer(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> It
     else:
         for entry in entries:
             yield from (*_page(entry, lang, full=full), "")
+        if entries and query.isalpha() and not any(entry.columns.get("see") for entry in entries):
+            others = _named(query, _read(folders).rules)
+            yield from [f"{labels(lang)['see']}: {', '.join(others)}"] if others else ()
     if not lists and not entries:
-        yield from _answer_without_code(query, lang, folders, full=full)
+        yield from _answer_without_code(query, lang, folders, rules or _rules_named(query, folders), full=full)
 
 
-def _answer_without_code(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> Iterator[str]:
+def _answer_without_code(
+    query: str, lang: str, folders: Sequence[Path], found: Sequence[Rule], *, full: bool
+) -> Iterator[str]:
     """Explain a signature, a rule, or a line of a log."""
-    from logdoctor.cli.rule_folders import all_folders
-    from logdoctor.cli.rule_page import find_rules, rule_rows
+    from logdoctor.cli.rule_page import rule_rows
     from logdoctor.codes.search import code_names
-    from logdoctor.ruleset.loading import read
 
-    rules = read(all_folders(folders)).rules
-    found = find_rules(query, rules)
     if found:
-        title, *rows = rule_rows(query, found, lang, full=full)
+        signature = _read(folders).signatures.get(found[0].signature)
+        title, *rows = rule_rows(query, found, signature.near if signature else (), lang, full=full)
         yield from _layout(": ".join(filter(None, title)), rows)
     elif " " not in query or not _diagnose(query, lang, folders):
+        rules = _read(folders).rules
         names = {*code_names(), *(rule.signature for rule in rules), *(rule.id for rule in rules)}
-        near = similar(query, sorted(names), MOST_PROPOSALS, LEAST_SIMILARITY)
-        hint = f"did you mean {', '.join(near)}?" if near else "'logdoctor explain' lists what is known"
+        near = _named(query, rules) or similar(query, sorted(names), MOST_PROPOSALS, LEAST_SIMILARITY)
+        hint = (
+            f"did you mean {', '.join(near[:MOST_PROPOSALS])}?" if near else "'logdoctor explain' lists what is known"
+        )
         raise typer.BadParameter(f"nothing is known of '{query}'; {hint}", param_hint="WORDS")
+
+
+def _read(folders: Sequence[Path]) -> Ruleset:
+    from logdoctor.cli.rule_folders import all_folders
+    from logdoctor.ruleset.loading import read
+
+    return read(all_folders(folders))
+
+
+def _rules_named(query: str, folders: Sequence[Path]) -> Sequence[Rule]:
+    """Return the rules of a signature, the one rule of this id, or the rules of the only signature with this word."""
+    from logdoctor.cli.rule_page import find_rules
+
+    rules = _read(folders).rules
+    named = _named(query, rules)
+    return find_rules(named[0] if len(named) == 1 else query, rules)
+
+
+def _named(word: str, rules: Iterable[Rule]) -> list[str]:
+    """Return the signatures that have ``word`` in their name, as ``rdzv.timeout`` has ``timeout``."""
+    return sorted({rule.signature for rule in rules if word.lower() in re.split(r"[.-]", rule.signature)})
 
 
 def _diagnose(line: str, lang: str, folders: Sequence[Path]) -> bool:

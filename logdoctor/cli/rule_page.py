@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from logdoctor.codes.search import squash
 from logdoctor.codes.table import labels
 from logdoctor.model import DecisionRow, Rule
+from logdoctor.model.rule import StepWords
 from logdoctor.model.tools import TOOLS
 
 MOST_LINES = 3
@@ -21,27 +22,27 @@ def find_rules(query: str, rules: Sequence[Rule]) -> list[Rule]:
     return [rule for rule in rules if squash(rule.id) == wanted]
 
 
-def rule_rows(query: str, rules: Sequence[Rule], lang: str, *, full: bool) -> Iterator[tuple[str, str]]:
+def rule_rows(
+    query: str, rules: Sequence[Rule], near: Sequence[str], lang: str, *, full: bool
+) -> Iterator[tuple[str, str]]:
     """Yield pairs of a label and a text. The first pair is the name and the title."""
-    from logdoctor.reasoning.findings.wording import OPEN, fill_forms, fill_title
-
     rule, label = rules[0], labels(lang)
     words = rule.say(lang)
     name = rule.signature if squash(query) == squash(rule.signature) else rule.id
-    yield name, fill_title(words.title, {})
-    yield label["meaning"], fill_forms(words.cause, {})
+    yield name, _told(words.title)
+    yield label["meaning"], _told(words.cause)
     yield label["decision"], decision_text(rule.decisions, lang)
-    for number, step in enumerate(words.remedy, 1):
-        tools = ", ".join(name for key, names in step.when if key in TOOLS for name in names)
-        text = f"{tools}: {fill_forms(step.do, {})}" if tools else fill_forms(step.do, {})
+    for number, (text, commands) in enumerate(_steps(words.remedy), 1):
         yield label["steps"] if number == 1 else "", f"{number}. {text}"
-        yield from (("", f"   $ {command}") for command in step.run if not OPEN.search(command))
+        yield from (("", f"   $ {command}") for command in commands)
     lines = [line for line in rule.examples[0].log.splitlines() if line.strip()] if rule.examples else []
     for number, line in enumerate(lines[:MOST_LINES]):
         yield "" if number else label["looks"], line.strip()
     if rule.evidence:
         yield label["evidence"], label["evidence.source"].format(evidence=rule.evidence)
     yield label["rules"], ", ".join(each.id for each in rules)
+    if near:
+        yield label["near"], ", ".join(near)
     for number, reference in enumerate(rule.references if full else ()):
         yield "" if number else label["read"], reference
 
@@ -52,6 +53,33 @@ def _condition(term: str, label: Mapping[str, str]) -> str:
     if name == "says":
         return label["when.says"].format(value=values.replace(",", " | "))
     return label.get(f"when.{term}") or label["when.value"].format(value=term.replace("=", " = ").replace(",", " | "))
+
+
+def _steps(remedy: Sequence[StepWords]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each step once, with its commands. Steps of several tools that say the same are one."""
+    same: dict[str, list[StepWords]] = {}
+    for step in remedy:
+        same.setdefault(_told(step.do), []).append(step)
+    for text, steps in same.items():
+        tools = [[name for key, names in step.when if key in TOOLS for name in names] for step in steps]
+        names = ", ".join(dict.fromkeys(name for each in tools for name in each)) if all(tools) else ""
+        commands = dict.fromkeys(_named(command) for step in steps for command in step.run)
+        yield f"{names}: {text}" if names else text, [*commands]
+
+
+def _told(forms: Sequence[str]) -> str:
+    """Return the first form without open slots, else the last one, with the names of its slots: ``<host>``."""
+    from logdoctor.reasoning.findings.wording import fill
+
+    named = [_named(form) for form in forms]
+    return fill(next((text for text, form in zip(named, forms, strict=True) if text == form), named[-1]), {})
+
+
+def _named(form: str) -> str:
+    """Replace each slot by its name. Insertions stay."""
+    from logdoctor.reasoning.findings.wording import OPEN
+
+    return str(OPEN.sub(lambda slot: slot[0] if slot[2] == "?" else f"<{slot[1].replace('_', ' ')}>", form))
 
 
 def decision_text(rows: Sequence[DecisionRow], lang: str) -> str:

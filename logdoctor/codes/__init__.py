@@ -5,7 +5,7 @@ Each catalogue is one file ``data/<name>.tsv``. Its head consists of lines ``# k
 - ``title``: the subject of the catalogue.
 - ``shown``: the template of an entry in one line, with ``{code}``, ``{name}``, ``{meaning}`` and ``{blame}``.
 - ``title_zh``, ``shown_zh``: the same in Chinese.
-- ``explains``: the fields whose values it explains, each as a glob over record kinds and a field:
+- ``explains`` (optional): the fields whose values it explains, each as a glob over record kinds and a field:
   ``*.errno slurm.job_state.state``.
 - ``source``, ``version``, ``checked``: the origin of the data.
 - ``otherwise: NAME OFFSET`` (optional): the catalogue that explains all other codes. A negative number is looked up
@@ -19,6 +19,7 @@ Its columns are:
 - ``blame``, ``action``: keys of ``words/``.
 - ``says`` (optional): texts that programs print for the code, separated by ``|``.
 - ``follows`` (optional): codes that cause this code.
+- ``see`` (optional): signatures of failures that it is printed for.
 - ``group`` and other columns that rules and formats ask for.
 
 Files are read on first use only.

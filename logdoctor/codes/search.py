@@ -77,8 +77,9 @@ def _by_name() -> Mapping[str, tuple[Entry, ...]]:
 
 
 def code_names() -> set[str]:
-    """Return the names of all codes."""
-    return {e.name for name in names() for e in catalogue(name).entries}
+    """Return the names of all codes, and the words that are no numbers."""
+    entries = [entry for name in names() for entry in catalogue(name).entries]
+    return {entry.name for entry in entries} | {entry.code for entry in entries if entry.code[-1].isalpha()}
 
 
 def find_catalogues(words: str) -> tuple[Catalogue, ...]:
@@ -107,19 +108,23 @@ def _label(name: str) -> str:
 
 def entry_title(entry: Entry, lang: str = "en") -> str:
     """Return the code and its name."""
-    name = "" if entry.name == entry.code else f"  {entry.name}"
+    name = "" if entry.name.lower() == entry.code.lower() else f"  {entry.name}"
     return f"{entry.head.label(lang)} {entry.code}".strip() + name
 
 
 def entry_rows(entry: Entry, lang: str = "en", *, full: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a label and a text about an entry. With ``full`` also its texts in other languages and sources."""
-    about, label = entry.head.about, labels(lang)
+    """Yield pairs of a label and a text about an entry. With ``full`` also the texts that programs print, and sources.
+
+    A term is printed for several failures, so it says only its meaning and their signatures.
+    """
+    about, label, signatures = entry.head.about, labels(lang), ", ".join(entry.columns.get("see", "").split())
     yield label["meaning"], entry.column("meaning", lang)
-    yield label["blame"], entry.column("blame", lang)
-    yield label["decision"], label[entry.decision]
-    yield label["action"], entry.column("action", lang)
+    if not signatures:
+        yield label["blame"], entry.column("blame", lang)
+        yield label["decision"], label[entry.decision]
+        yield label["action"], entry.column("action", lang)
     texts = ", ".join(f'"{text}"' for text in Catalogue.texts(entry)) if full else ""
-    for key, text in (("says", texts), ("follows", _causes(entry)), ("leads", _effects(entry))):
+    for key, text in (("says", texts), ("follows", _causes(entry)), ("leads", _effects(entry)), ("see", signatures)):
         if text:
             yield label[key], text
     if full:

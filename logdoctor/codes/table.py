@@ -25,7 +25,9 @@ class Head(Struct, frozen=True):
     @property
     def explains(self) -> tuple[tuple[str, str], ...]:
         """Pairs of a glob over record kinds and an explained field."""
-        return tuple((kind, field) for kind, _, field in (e.rpartition(".") for e in self.about["explains"].split()))
+        return tuple(
+            (kind, field) for kind, _, field in (e.rpartition(".") for e in self.about.get("explains", "").split())
+        )
 
     def title(self, lang: str) -> str:
         return self.about.get(f"title_{lang}") or self.about["title"]

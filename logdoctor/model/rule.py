@@ -193,6 +193,8 @@ class Rule(Struct, frozen=True):
     ``by progress``: steps or a good end.  ``by a good end``: only a good end, because the failure ended the job and
     steps below it in the log were printed before.  ``never``: the work that continues is wrong.
     """
+    guards: Mapping[str, str] = field(default_factory=dict)
+    """Regular expressions for the whole values of slots. Another value is not told."""
 
     @property
     def words(self) -> InLanguages:

@@ -21,7 +21,7 @@ from logdoctor.ruleset.words_reader import check_column, read_words
 
 KEYS = (
     "title cause action remedy references symptoms when because examples near_misses text "
-    "signature failure_class claims role strength evidence culprit outlived reason decision lint"
+    "signature failure_class claims role strength evidence culprit guards outlived reason decision lint"
 ).split()
 REQUIRED = "title cause remedy references symptoms examples near_misses".split()
 HEALTHY = "healthy"
@@ -66,6 +66,7 @@ def read_rule(document: Document, file: RuleFile, faults: Faults) -> Rule | None
         when=when,
         evidence=_text(data, "evidence", faults),
         culprit=_culprit(data.get("culprit"), faults),
+        guards=_guards(data.get("guards"), faults),
         outlived=_choice(data, "outlived", OUTLIVED, OUTLIVED[0], faults),
         reason=_choice(data, "reason", REASON, REASON[0], faults),
         claims=_claims(data.get("claims"), faults),
@@ -94,6 +95,14 @@ def _check_keys(data: dict[str, Any], faults: Faults) -> None:
     for key in REQUIRED:
         if not data.get(key):
             faults.add((), f"'{key}' is missing or empty", "a rule without it is not complete", "see docs/rules.md")
+
+
+def _guards(value: Any, faults: Faults) -> dict[str, str]:
+    """Return the regular expressions for the values of slots."""
+    if value is not None and not isinstance(value, dict):
+        faults.add(("guards",), "'guards' is not understood", "", "guards: {errno: '[1-9][0-9]*'}")
+        return {}
+    return {name: text for name, text in (value or {}).items() if _is_regex(text, ("guards", name), faults)}
 
 
 def _check_lint(value: Any, faults: Faults) -> None:

@@ -31,6 +31,8 @@ class Signature(Struct, frozen=True):
     kind_of: str
     """The wider signature that this one tells more exactly, or ""."""
     meaning: str
+    near: tuple[str, ...]
+    """Signatures that a log often cannot tell from this one. Each of them names this one."""
     where: str
     """``file:line`` of its row."""
 
@@ -39,10 +41,10 @@ def read_signatures(path: Path, errors: list[RuleError]) -> dict[str, Signature]
     """Read the table by id. A missing file is an empty table. Faulty lines are added to ``errors``."""
 
     def read(cells: list[str], where: str) -> Signature:
-        name, family, action, failure_class, kind_of, meaning = cells
-        return Signature(name, family, _one_of(action, ACTIONS), failure_class, kind_of, meaning, where)
+        name, family, action, failure_class, kind_of, meaning, near = cells if len(cells) > 6 else [*cells, ""]
+        return Signature(name, family, _one_of(action, ACTIONS), failure_class, kind_of, meaning, _list(near), where)
 
-    columns = f"id, family, action ({', '.join(ACTIONS)}), failure_class, kind_of, meaning"
+    columns = f"id, family, action ({', '.join(ACTIONS)}), failure_class, kind_of, meaning, near (may be left out)"
     return {row.id: row for row in _read(path, columns, read, errors)}
 
 
@@ -146,6 +148,10 @@ def _faults(
             faults.append(RuleError(f"{row.id} is a kind of '{row.kind_of}', which nothing has", row.where, "", ""))
         elif row.id in _wider(row, signatures):
             faults.append(RuleError(f"{row.id} is a kind of itself", row.where, "", "take one kind_of out"))
+        for name in row.near:
+            if name not in signatures or row.id not in signatures[name].near:
+                cure = f"{name} must be a signature that names {row.id} as near"
+                faults.append(RuleError(f"{row.id} is near '{name}', but not the other way round", row.where, "", cure))
     for arrows, where in rows:
         for name in {arrow.source for arrow in arrows} | {arrow.target for arrow in arrows}:
             if name not in classes:

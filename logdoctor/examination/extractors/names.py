@@ -75,6 +75,10 @@ _WANTED = tuple(
             ),
         ),
         (
+            "could not find '",
+            r"\bcould[ ]not[ ]find[ ]'(?P<quoted>[\w-][\w.@-]{0,60}(?:/[\w.@-]{1,60}){1,4})'",
+        ),
+        (
             "not |n't",
             (
                 rf"\b{_SORT}[ ](?:named[ ]|called[ ])?{_QUOTED}[ ](?:was[ ]|is[ ]|were[ ]|could[ ]|does[ ]|has[ ]"
@@ -148,6 +152,8 @@ _NO_NAMES = frozenset(
 )
 """Words that may stand behind such a phrase and are no name."""
 SAMPLES = {
+    "In 'train': Could not find 'optim/adamq'": ("name.wanted=optim/adamq",),
+    "Could not find '/data/set' on this host": (),
     "TypeError: encode() missing 1 required positional argument: 'layout'": ("name.wanted=layout (argument)",),
     "TypeError: save() got an unexpected keyword argument 'fmt'": ("name.wanted=fmt (argument)",),
     "AttributeError: module 'torch.x' has no attribute 'shard'": ("name.wanted=shard (attribute)",),

@@ -77,14 +77,16 @@ def nearest_name(scene: Scene) -> Iterator[Answer]:
 
 
 def _wanted(scene: Scene) -> tuple[str, str]:
-    """Return the name that was not found, and what it names."""
+    """Return the name that was not found, and the sort of thing that it names: for Hydra's ``db/mysql`` the group."""
     fields = scene.record.fields
     for name in ("command", "interface"):
         if isinstance(value := fields.get(name), str) and value and scene.record.failing:
             return value.rpartition("/")[2], name
     found = next((f for f in scene.own("name") if f.role == "wanted" and isinstance(f.value, str)), None)
     if found is not None:
-        return str(found.value), found.of.removesuffix("s")
+        group, _, name = str(found.value).rpartition("/")
+        is_option = bool(group) and not found.of
+        return (name, group) if is_option else (str(found.value), found.of.removesuffix("s"))
     if scene.rule is not None and scene.rule.signature == "net.no-interface":
         told = next((m["name"] for said in scene.block for m in (_NO_INTERFACE.search(said.text),) if m), "")
         near = (f for said in chain(scene.above(), scene.below()) for f in scene.facts(said, "setting"))

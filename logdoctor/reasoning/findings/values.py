@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from logdoctor.codes import explain
 from logdoctor.model import Culprit, Examination, Finding, Rule, Value, say_fact
-from logdoctor.model.numbers import format_size, say_value
+from logdoctor.model.numbers import format_size, number, say_value
+from logdoctor.pack.regexes import compiled
 from logdoctor.reasoning.findings.symptoms import Match
 from logdoctor.reasoning.findings.who import describe, hosts_of, numbers, ranks_of, speaks_for_itself, with_seats
 from logdoctor.reasoning.findings.wording import is_known
@@ -35,6 +36,14 @@ OF_EXAMINED = (
 OF_STATES = ("all_had", "it_had", "one_had", "same_work", "same_group")
 OF_CALL = ("op", "seq")
 """Slots of a call that the words tell of all ranks."""
+POSSIBLE = {
+    **dict.fromkeys(("rank", "local_rank", "peer_rank"), range(10**6)),
+    **dict.fromkeys(("gpu", "device"), range(10**4)),
+    "port": range(1, 2**16),
+    "signal": range(1, 65),
+    "pid": range(1, 2**31),
+}
+"""Numbers that a slot may tell. Another one is a sign of a mixed-up value, and no sentence tells it."""
 Values = dict[str, Value]
 
 
@@ -63,7 +72,16 @@ def collect_values(shown: Shown, state: JobState) -> Values:
     values: Values = {}
     for provide in PROVIDERS:
         values |= provide(shown, values, state)
-    return values
+    return without(values, {name for name, value in values.items() if not _is_possible(name, value, shown.rule)})
+
+
+def _is_possible(name: str, value: Value, rule: Rule) -> bool:
+    """Return whether a sentence may tell this value: the guard of its rule and `POSSIBLE` hold."""
+    guard, numbers_of = rule.guards.get(name), POSSIBLE.get(name)
+    if guard and not isinstance(value, tuple) and not compiled(guard).fullmatch(str(value)):
+        return False
+    told = number(value) if isinstance(value, str) else value
+    return numbers_of is None or not isinstance(told, int) or told in numbers_of
 
 
 def _of_job(shown: Shown, _: Values, state: JobState) -> Values:
