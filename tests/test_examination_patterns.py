@@ -58,6 +58,11 @@ PATTERNS: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         "stack-of-gdb-frames": (("halo.cpp:118",), ("no traceback", "Get the stack")),
         "stack-not-of-a-healthy-dump": ((), ("crashed",)),
     },
+    "settings of the transport": {
+        "ucx-no-transport-to-peer": (("to pq-1", "UCX_TLS=rc,self"), ("names a device",)),
+        "proxy-setup-failed-local-rank": (("NCCL_P2P_DISABLE=1, NCCL_SHM_DISABLE=1",), ()),
+        "modify-qp-timeout-unrouted-rails": (("NCCL_CROSS_NIC=1",), ()),
+    },
     "two packages that do not fit": {
         "misfit-numpy-abi-of-an-extension": (("96", "88"), ("traceback",)),
         "misfit-http-client-of-a-library": (("proxies", "tracklog"), ()),

@@ -400,3 +400,35 @@ def test_device_of_several_errors_is_told_once(cause_of):
 )
 def test_device_is_not_told_of_few_or_equal_errors(cause_of, lines):
     assert "is named in" not in cause_of(*lines).summary
+
+
+# ── which settings chose the transport ──────────────────────────────────────────────────────────────────────────────
+
+PROXY = "gx4:2403:2736 [3] proxy.cc:1495 NCCL WARN [Proxy Service 3] Failed to execute operation Setup from rank 3, retcode 2"
+SHOWN = "Set at the start of the log: "
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (("+ export NCCL_SHM_DISABLE=1",), "NCCL_SHM_DISABLE=1"),
+        (("gx4:2403:2403 [3] NCCL INFO NCCL_NET set by environment to AWS Libfabric.",), "NCCL_NET=AWS Libfabric"),
+        (("NCCL_NET=Socket NCCL_IB_DISABLE=1 python train.py",), "NCCL_NET=Socket, NCCL_IB_DISABLE=1"),
+    ],
+)
+def test_settings_that_choose_a_transport_are_told(cause_of, lines, told):
+    assert SHOWN + told in cause_of(*lines, *HEALTHY, PROXY).summary
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("NCCL_DEBUG=WARN OMP_NUM_THREADS=8 python train.py",),
+        ("gx9:77:77 [0] NCCL INFO NCCL_NET set by environment to Socket.",),
+        ("I_MPI_FABRICS=ofi OMPI_MCA_btl=tcp python train.py",),
+        ("NCCL_NET=IB NCCL_IB_HCA=mlx5 NCCL_P2P_DISABLE=0 NCCL_CROSS_NIC=0 python train.py",),
+    ],
+    ids=["no transport", "another process", "another family", "the list of a site"],
+)
+def test_other_settings_are_not_told(cause_of, lines):
+    assert SHOWN not in cause_of(*lines, *HEALTHY, PROXY).summary

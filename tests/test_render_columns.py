@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logdoctor.render.catalogue import catalogue
-from logdoctor.render.columns import shorten, shorten_path, text_width, wrap
+from logdoctor.render.columns import shorten, shorten_end, shorten_path, text_width, words_in, wrap
 from logdoctor.render.entity_names import ranges
 from logdoctor.render.phrases import size
 
@@ -90,6 +90,21 @@ def test_shortened_line_keeps_the_values_that_the_answer_tells():
     )
     assert "22902" not in shorten(line, 80)
     assert "22902, but runs with 22703" in shorten(line, 80, {"22902", "22703"})
+
+
+def test_shortened_line_keeps_the_plain_words_that_the_answer_tells():
+    line = (
+        f"what():  [Rank 2] watchdog terminated with exception: {'at a frame ' * 9}CUDA error: an illegal memory access"
+    )
+    assert "illegal" not in shorten(f"{line} {'at a frame ' * 9}", 90)
+    assert "illegal memory" in shorten(f"{line} {'at a frame ' * 9}", 90, words_in("an Illegal Memory address"))
+
+
+def test_quote_cut_at_its_end_keeps_its_start():
+    assert shorten_end("RuntimeError: NCCL error: unhandled system error (run with it)", 40) == (
+        "RuntimeError: NCCL error: unhandled …"
+    )
+    assert shorten_end("short", 40) == "short"
 
 
 @given(st.lists(st.text("ab1/ 汉", min_size=1, max_size=9), max_size=60).map(" ".join), st.integers(20, 100))

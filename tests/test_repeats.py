@@ -178,3 +178,12 @@ def test_lines_that_were_taken_are_forgotten_on_the_short_way_too(monkeypatch):
     for number in range(1, 1000, 2):
         assert parser.parse(Candidate(b"gone", number, (), lambda: iter(()))) == [known]
     assert len(parser._taken) < 32
+
+
+def test_time_is_read_where_the_examples_had_none(tmp_path, knowledge, learn_at_once):
+    line = "E1105 12:{a:02}:01.000123 4021 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: 1) local_rank: 0 (pid: 4000) of binary: /bin/python\n"
+    log = tmp_path / "job.log"
+    log.write_text("".join(line.format(a=a) for a in (60, 61, 62, 63, 64, 1)))
+    long, short = long_and_short([str(log)], knowledge)
+    assert short == long
+    assert short[-1].source.time is not None

@@ -396,10 +396,10 @@ def _values(example: Example) -> dict[str, object]:
 def _find_place(name: str, values: Sequence[object], examples: Sequence[Example]) -> Make | None:
     """Return the function that makes a value from the lines, if it comes from one place in all examples."""
     first = values[0]
+    if name == "source.time" and any(e.stamp for e in examples):
+        return _time(examples)
     if all(value == first and type(value) is type(first) for value in values):
         return _constant(first)
-    if name == "source.time":
-        return _time(examples)
     if name.startswith("source."):
         field_name = name.removeprefix("source.")
         of_file = all(getattr(e.file_source, field_name) == value for e, value in zip(examples, values, strict=True))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from logdoctor.examination import Examined, examine
 from logdoctor.examination.composer import compose, tell_device
@@ -14,8 +15,17 @@ from logdoctor.examination.same_device import SameDevice, same_device
 from logdoctor.logs.line_parser import read_message
 from logdoctor.model import ABSENCES, Cause, Evidence, Examinations, Record, Source
 from logdoctor.model.catalogue import Catalogue
+from logdoctor.model.numbers import number
+from logdoctor.pack.regexes import later
 from logdoctor.pipeline.excerpts import AROUND, Excerpts
 from logdoctor.reasoning import Reasoner
+
+_SPEAKER = later(
+    r"(?![\w.-]{1,80}\.(?:py|cc?|cpp|cu|h|hpp|go|rs|java|scala|jl|f90):)(?!\[[\w.-]{1,80}\.(?:py|cc?|cpp|cu|h|hpp|go):)"
+    r"(?:(?P<host>[A-Za-z][\w.-]{0,80}):(?P<pid>\d{1,10}):\d{1,10} \["
+    r"|\[(?P<host>[A-Za-z][\w.-]{0,80}):(?P<pid>\d{1,10}) ?(?::\d{1,10}){0,2}\] )"
+)
+"""Host and process as NCCL, Open MPI and UCX print them: ``n1:77:91 [0] ``, ``[n1:77] ``, ``[n1:77:0] ``."""
 
 
 class CloserLook(Struct, frozen=True):
@@ -73,4 +83,7 @@ def _scenes(reasoner: Reasoner, excerpts: Excerpts) -> Iterator[Scene]:
 
 def _read(text: str) -> tuple[str, Source]:
     message = read_message(text)
-    return message.text, message.source
+    speaker = _SPEAKER.match(message.text) if message.source.host is None else None
+    if speaker is None:
+        return message.text, message.source
+    return message.text, replace(message.source, host=speaker["host"], pid=number(speaker["pid"]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import chain, islice
+from itertools import chain
 
 from msgspec import Struct, field
 
@@ -64,9 +64,9 @@ class Excerpt(Struct):
 
     def first_lines(self, longest: int = MAX_LINE_BYTES, numbers: range = EVERY) -> Iterator[Line]:
         """Yield the lines of the start that have one of these numbers."""
-        for number, raw in enumerate(_complete_lines(self.start, len(self.start) == START_BYTES), 1):
-            if number in numbers:
-                yield Line(self.name, number, _text(raw, longest))
+        lines = _complete_lines(self.start, len(self.start) == START_BYTES)
+        for number, raw in enumerate(lines[numbers.start - 1 : numbers.stop - 1], numbers.start):
+            yield Line(self.name, number, _text(raw, longest))
 
     def middle_lines(self) -> Iterator[str]:
         """Yield lines of the samples, whose numbers are unknown."""
@@ -76,10 +76,17 @@ class Excerpt(Struct):
     def last_lines(self, longest: int = MAX_LINE_BYTES, numbers: range = EVERY) -> Iterator[Line]:
         """Yield the lines of the end that have one of these numbers."""
         unfinished = bool(self.end) and not self.end.endswith(b"\n")
-        number = self.lines - self.end.count(b"\n") + (not unfinished)
-        for n, raw in enumerate(self.end.split(b"\n"), number):
-            if n in numbers and (n > number or number == 1):  # the first line may be cut
-                yield Line(self.name, n, _text(raw, longest))
+        first = self.lines - self.end.count(b"\n") + (not unfinished)
+        begin = max(numbers.start, first + (first > 1))  # the first line may be cut
+        for number, raw in enumerate(self.end.split(b"\n")[begin - first : max(numbers.stop - first, 0)], begin):
+            yield Line(self.name, number, _text(raw, longest))
+
+    def lines_with(self, numbers: range) -> dict[int, Line]:
+        """Return the lines of start and end that have one of these numbers."""
+        kept = self.first_lines(MAX_CUT_BYTES, numbers)
+        if len(self.start) == START_BYTES:  # a shorter log is kept whole
+            kept = chain(self.last_lines(MAX_CUT_BYTES, numbers), kept)
+        return {line.number: line for line in kept}
 
     def texts(self) -> Iterator[str]:
         """Yield all lines that were kept, in the order of the log."""
@@ -158,16 +165,17 @@ class Excerpts:
             for number, raw in enumerate(kept.lines, kept.number):
                 if number in numbers:
                     found.setdefault(number, Line(line.file, number, _text(raw, MAX_CUT_BYTES)))
-        for log in self.logs if len(found) < len(numbers) else ():
-            if log.name == line.file:
-                for other in chain(log.first_lines(MAX_CUT_BYTES, numbers), log.last_lines(MAX_CUT_BYTES, numbers)):
-                    found.setdefault(other.number, other)
+        if len(found) < len(numbers) and (log := self._log(line.file)) is not None:
+            found = {**log.lines_with(numbers), **found}
         return [found[number] for number in sorted(found)]
 
     def head(self, name: str) -> list[Line]:
         """Return the first lines of a log."""
-        log = next((log for log in self.logs if log.name == name), None)
-        return list(islice(log.first_lines(MAX_CUT_BYTES), HEAD)) if log else []
+        log = self._log(name)
+        return list(log.first_lines(MAX_CUT_BYTES, range(1, HEAD + 1))) if log else []
+
+    def _log(self, name: str) -> Excerpt | None:
+        return next((log for log in self.logs if log.name == name), None)
 
     def finish(self, name: str, lines: int) -> None:
         """Set the line count of a log that was read to its end."""

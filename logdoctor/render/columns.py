@@ -111,8 +111,10 @@ def _shorten_around(text: str, room: int, words: Sequence[re.Match[str]]) -> str
 
     best = max(map(from_here, words), key=lambda found: len({m[0] for m in found})) or [words[0]]
     spare = max(rest - (best[-1].end() - best[0].start()), 0)
-    start = max(best[0].start() - spare * 3 // 4, len(head))
-    tail = text[start + _start_of_word(text[start:]) if start > len(head) else start :]
+    start = best[0].start() - spare * 3 // 4
+    if start <= len(head) + _NEAR:
+        return shorten_end(text, room + 5)
+    tail = text[start + _start_of_word(text[start:]) :]
     if text_width(tail) <= rest + 3:
         return f"{head} … {_tail(text, rest + 3)}"
     return f"{head} … {_head(tail, rest)} …"

@@ -69,9 +69,7 @@ def extract(text: str) -> Iterator[Found]:
     """Yield settings with their value."""
     if "_" in text and _UPPER.search(text):
         whole = _BY_ENVIRONMENT.search(text)
-        if whole:
-            yield _found("set", whole[0], whole["name"], whole["value"])
-        for match in _SET.finditer(text) if not whole else ():
+        for match in (whole,) if whole else _SET.finditer(text):
             yield _found("set", match[0], match["name"], match["value"])
     if "--" in text:
         for match in _FLAG.finditer(text):

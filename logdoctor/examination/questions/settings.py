@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from logdoctor.examination.questions import Answer, Scene, asks
-from logdoctor.model import Fact
+from logdoctor.model import Fact, Said
 from logdoctor.pack.regexes import later
 
 MOST = 3
+"""Settings that are told. More of them are the usual list of a site and single out nothing."""
 CLASSES = ("not set up", "unreachable", "library reports")
 """Failure classes to which the choice of a transport matters."""
 PREFIXES: Mapping[str, tuple[str, ...]] = {
@@ -34,15 +35,13 @@ def settings(scene: Scene) -> Iterator[Answer]:
     prefixes = PREFIXES.get(rule.signature.partition(".")[0], ()) if rule else ()
     if rule is None or not prefixes or rule.failure_class not in CLASSES:
         return
-    found: dict[str, Fact] = {}
+    found: dict[str, tuple[Said, Fact]] = {}
     for said in scene.head():
-        if "_" in said.text:
-            for fact in scene.facts(said, "setting"):
-                if fact.role == "set" and fact.of.startswith(prefixes) and _CHOICE.search(fact.of):
-                    found.setdefault(fact.of, fact)
+        for fact in scene.facts(said, "setting") if "_" in said.text else ():
+            if fact.role == "set" and fact.of.startswith(prefixes) and _CHOICE.search(fact.of):
+                found.setdefault(fact.of, (said, fact))
     if found and len(found) <= MOST:
-        facts = tuple(found.values())
-        told = tuple(f"{fact.of}={fact.value}" for fact in facts)
-        base = next(said for said in scene.head() if said.line == facts[0].line)
-        lines = tuple(dict.fromkeys(fact.line for fact in facts))
-        yield Answer("settings", base, {"settings": told}, lines, facts, beside=True)
+        shown = tuple(found.values())
+        told = tuple(f"{fact.of}={fact.value}" for _, fact in shown)
+        lines = tuple(dict.fromkeys(fact.line for _, fact in shown))
+        yield Answer("settings", shown[0][0], {"settings": told}, lines, tuple(fact for _, fact in shown), beside=True)
