@@ -171,15 +171,15 @@ class LineParser:
         if not symptoms or not piece.text.strip():
             return None
         logger = self.build_source(piece.labels, with_time=True)
-        level = logger.level or "info"
-        if not (symptoms := self.confirm(piece.text, symptoms, level)):
+        if not (symptoms := self.confirm(piece.text, symptoms, logger.level)):
             return None
-        return self._build_event("text.line", piece.text, logger, below, level=level, patterns=symptoms)
+        return self._build_event("text.line", piece.text, logger, below, level=logger.level, patterns=symptoms)
 
-    def confirm(self, text: str, symptoms: tuple[int, ...], level: Level) -> tuple[int, ...]:
+    def confirm(self, text: str, symptoms: tuple[int, ...], level: Level | None) -> tuple[int, ...]:
         """Return those of the symptoms that a line of no format shows.
 
-        A few lines count although no symptom takes their level, see `MAX_IN_VAIN`.
+        A line without a level of its own may be of any level. A few others count although no symptom takes their level,
+        see `MAX_IN_VAIN`.
         """
         if self._in_vain >= MAX_IN_VAIN:
             return self._confirm(text, symptoms, level)

@@ -15,11 +15,13 @@ from logdoctor.model.numbers import ZERO_DIGITS, number_or_text
 from logdoctor.pack.regexes import later, names_digits
 from logdoctor.reasoning.processes import Process, process_of
 
+PLAIN = "text"
+"""Format of lines that no other format knows."""
 MAX_FIRST = 64
 MAX_LAST = 16
 MAX_SOURCES = 4096
 _Sort = tuple[str, str, Level | None]
-"""Kind, format and level of a record.  A symptom may test them without the text."""
+"""Kind, format and told level of a record.  A symptom may test them without the text."""
 _FLAGS = regex.MULTILINE.value
 _CACHE_SIZE = 4096
 """Number of combinations of a sort and scan patterns whose possible symptoms are cached, also with a shape."""
@@ -250,7 +252,7 @@ class SymptomIndex:
     def find_matches(self, record: Record) -> list[tuple[int, Match]]:
         """Return the number and the match of each matching symptom."""
         shape = self._shape_of(record.text)
-        key = (record.kind, record.format, record.level), record.patterns
+        key = (record.kind, record.format, _told_level(record)), record.patterns
         left = self._left.get((key, shape))
         tests = self._tests_for(key) if left is None else left
         fields, found = record.fields, list[tuple[int, Match]]()
@@ -302,8 +304,13 @@ class SymptomIndex:
         return sorted(n for n in numbers if _allows(self.symptoms[n][1], sort))
 
 
+def _told_level(record: Record) -> Level | None:
+    """Return the level of a record. A line of no format that tells none may be of any."""
+    return record.source.level if record.format == PLAIN else record.level
+
+
 def _allows(symptom: Symptom, sort: _Sort) -> bool:
-    """Return whether a symptom accepts this kind, format and level."""
+    """Return whether a symptom accepts this kind, format and level. None is any level."""
     kind, log_format, level = sort
     return _allows_kind(symptom, kind, log_format) and (level is None or not symptom.level or level in symptom.level)
 
