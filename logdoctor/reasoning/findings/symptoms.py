@@ -15,8 +15,6 @@ from logdoctor.model.numbers import ZERO_DIGITS, number_or_text
 from logdoctor.pack.regexes import later, names_digits
 from logdoctor.reasoning.processes import Process, process_of
 
-PLAIN = "text"
-"""Format of lines that no other format knows."""
 MAX_FIRST = 64
 MAX_LAST = 16
 MAX_SOURCES = 4096
@@ -252,7 +250,7 @@ class SymptomIndex:
     def find_matches(self, record: Record) -> list[tuple[int, Match]]:
         """Return the number and the match of each matching symptom."""
         shape = self._shape_of(record.text)
-        key = (record.kind, record.format, _told_level(record)), record.patterns
+        key = (record.kind, record.format, record.told_level), record.patterns
         left = self._left.get((key, shape))
         tests = self._tests_for(key) if left is None else left
         fields, found = record.fields, list[tuple[int, Match]]()
@@ -302,11 +300,6 @@ class SymptomIndex:
         """Return the numbers of the symptoms that may match. They fit the record's sort and scan patterns."""
         numbers = {*self._by_kind.get(sort[0], ()), *self._globs, *patterns}
         return sorted(n for n in numbers if _allows(self.symptoms[n][1], sort))
-
-
-def _told_level(record: Record) -> Level | None:
-    """Return the level of a record. A line of no format that tells none may be of any."""
-    return record.source.level if record.format == PLAIN else record.level
 
 
 def _allows(symptom: Symptom, sort: _Sort) -> bool:
