@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from corpus_cases import CORPUS, healthy_cases
 from failing_job import diagnose_log
+from rule_texts import BOOK
 
 from logdoctor import diagnose
+from logdoctor.model import Line, Record, Source
+from logdoctor.reasoning.findings.symptoms import _allows
 
 RULER = "-" * 74
 COMPLAINTS = {
@@ -108,3 +111,24 @@ def disturbed(case: Path, folder: Path) -> list[str]:
 def test_complaints_between_the_steps_change_no_verdict(case, tmp_path, knowledge):
     before = diagnose([str(CORPUS / case.name)], knowledge=knowledge).verdict
     assert diagnose(disturbed(case, tmp_path), knowledge=knowledge).verdict == before
+
+
+FALL_BACK = "mpi.fabric mpi.shm-cma mpi.binding net.ib-setup net.ib-memlock net.plugin nccl.nvls nccl.topology cuda.driver app.compile"
+
+
+@pytest.mark.parametrize("signature", FALL_BACK.split())
+def test_rule_of_a_thing_that_falls_back_claims_that_the_program_gave_up(signature):
+    rules = [rule for rule in BOOK.rules if rule.signature == signature]
+    assert rules
+    assert [rule.id for rule in rules if "gave_up" not in {claim.name for claim in rule.claims}] == []
+
+
+BY_LEVEL = [symptom for rule in BOOK.rules for symptom in rule.symptoms if symptom.level and symptom.kind is None]
+
+
+@pytest.mark.parametrize("level", [None, "info", "warning", "error", "fatal"])
+def test_line_without_a_level_passes_each_symptom_and_another_only_its_own(level):
+    bare = Record(Line("a.log", 1, ""), "text", "text.line", "", Source(level=level), level or "info")
+    passing = [s for s in BY_LEVEL if s.format is None and _allows(s, (bare.kind, bare.format, bare.told_level))]
+    assert passing == [s for s in BY_LEVEL if s.format is None and (level is None or level in s.level)]
+    assert passing or level == "info"

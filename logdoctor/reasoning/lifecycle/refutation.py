@@ -29,7 +29,7 @@ CALM = 200
 """Number of lines below a logged error that may show that the program recovered."""
 SHORT, LONG = 40, 200
 OUTLIVED = "by progress"
-"""What most rules say of the work after their lines: it shows that they are over."""
+"""Default of rules. Work after their lines shows that the failure is over."""
 _ENDING = later(r"(?i)\bexit|abort|terminat|crash|fatal|kill|shut|\bdie[ds]?\b|giv\w+ up|\bstop|memory|cannot continue")
 _DIGITS = later(r"\d+")
 
