@@ -29,7 +29,7 @@ def main() -> None:
     claims.DECISIVE = frozenset()  # a doubted answer is counted as an answer
     if options.every:
         every = tuple(Claim(name, NEEDS_VALUE.get(name, "")) for name in CLAIMS)
-        claims.claims_of = lambda case: {claim.name: claim for claim in (*every, *plain(case).values())}
+        claims.claims_of = lambda *of: {claim.name: claim for claim in (*every, *plain(*of).values())}
     counts: Counter[tuple[str, str, bool]] = Counter()
     for _, with_rule, without_rule in diagnose_all(options.cases):
         for answer in (with_rule, without_rule):

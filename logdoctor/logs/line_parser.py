@@ -23,7 +23,7 @@ from logdoctor.logs.times import NO_YEAR, year_of
 from logdoctor.logs.windows_codes import posix_exit_code
 from logdoctor.model import Candidate, Level, Line, Record, Source, Value, without_impossible_rank
 from logdoctor.model.numbers import number_or_text
-from logdoctor.pack.regexes import compiled
+from logdoctor.pack.regexes import compiled, later
 
 TIMEOUT = 0.1
 """Seconds that one pattern may take on one line."""
@@ -35,6 +35,9 @@ MAX_RECORD_LINES = 40
 """Keep this many lines of a multi-line record as evidence."""
 MAX_IN_VAIN = 64
 """Lines of a file that become records although no symptom takes their level. They tell times and places."""
+_CALM_WORD = later(r"\b(?:INFO|DEBUG|TRACE|DIAG|VERBOSE|NOTE|NOTICE)\b")
+LEVEL_AT = 120
+"""Characters at the beginning of a line of no known prefix that may tell its level."""
 _MAX_CACHED_LINES = 2048
 """Size at which the caches of lines below a candidate drop the lines above it."""
 
@@ -171,15 +174,17 @@ class LineParser:
         if not symptoms or not piece.text.strip():
             return None
         logger = self.build_source(piece.labels, with_time=True)
-        level = logger.level or "info"
-        if not (symptoms := self.confirm(piece.text, symptoms, level)):
+        if logger.level is None and _CALM_WORD.search(piece.text, 0, LEVEL_AT):
+            logger = replace(logger, level="info")
+        if not (symptoms := self.confirm(piece.text, symptoms, logger.level)):
             return None
-        return self._build_event("text.line", piece.text, logger, below, level=level, patterns=symptoms)
+        return self._build_event("text.line", piece.text, logger, below, level=logger.level, patterns=symptoms)
 
-    def confirm(self, text: str, symptoms: tuple[int, ...], level: Level) -> tuple[int, ...]:
+    def confirm(self, text: str, symptoms: tuple[int, ...], level: Level | None) -> tuple[int, ...]:
         """Return those of the symptoms that a line of no format shows.
 
-        A few lines count although no symptom takes their level, see `MAX_IN_VAIN`.
+        A line without a level of its own may be of any level. A few others count although no symptom takes their level,
+        see `MAX_IN_VAIN`.
         """
         if self._in_vain >= MAX_IN_VAIN:
             return self._confirm(text, symptoms, level)

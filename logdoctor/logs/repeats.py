@@ -248,7 +248,7 @@ class Recipe(Struct, frozen=True):
         source = Source(*[make(texts, parser) for make in self.source])  # type: ignore[arg-type]
         patterns = like.patterns
         if self.symptoms is not None:
-            patterns = parser.confirm(text, self.symptoms, like.level)
+            patterns = parser.confirm(text, self.symptoms, like.source.level)
             if not patterns:
                 return None
         elif self.searched:

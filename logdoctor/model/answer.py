@@ -290,6 +290,8 @@ class SymptomSeen(Struct, frozen=True):
     other process, shared place."""
     way: str = ""
     """The classes of failure by which it follows, for example memory out → input bad; or the reason of a rule."""
+    silence: str = ""
+    """A step that silences lines that did no harm."""
 
 
 class Progress(Struct, frozen=True):

@@ -9,6 +9,7 @@ from msgspec import Struct
 ClaimName = Literal[
     "ended",  # the process ended, by one of these signals or exit codes if any are named
     "uncaught",  # an exception ended its process
+    "gave_up",  # the program gave up by it and did not fall back on something else
     "first",  # no other process failed before
     "others",  # another process failed before
     "waited",  # others waited for the culprit, who did not wait

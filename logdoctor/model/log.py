@@ -155,6 +155,11 @@ class Record(Struct, frozen=True):
     def failing(self) -> bool:
         return self.level in ("error", "fatal")
 
+    @property
+    def told_level(self) -> Level | None:
+        """Return the level. A line of no format that tells none has None."""
+        return self.source.level if self.kind == "text.line" else self.level
+
     def without_lines(self) -> Record:
         """Return the record without `lines`, because the lines of many records would fill memory."""
         return replace(self, lines=()) if self.lines else self

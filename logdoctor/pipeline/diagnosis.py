@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -41,7 +41,7 @@ from logdoctor.pipeline.excerpts import AROUND, Excerpt, Excerpts
 from logdoctor.pipeline.fallback import add_guess
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 from logdoctor.pipeline.new_templates import add_new_templates
-from logdoctor.pipeline.pulse import listen
+from logdoctor.pipeline.pulse import hear_work, listen
 from logdoctor.pipeline.surrounding_lines import add_context
 from logdoctor.reasoning import Reasoner
 from logdoctor.reasoning.findings.symptoms import load_index
@@ -201,7 +201,9 @@ class Observed:
     def complete(self, reader: JobReader) -> None:
         """Observe the records that wait, and those that the scan overlooked. No record may follow."""
         self._release(reader)
-        self.reasoner.state.lives.line_counts = reader.lengths
+        lives = self.reasoner.state.lives
+        lives.line_counts = reader.lengths
+        lives.hear_work = cache(partial(hear_work, reader.excerpts.logs, reader.pack))
         self._read_file_names(reader)
         for record in _find_overlooked(reader, self.reasoner, self._first_failures):
             self._observe(record, reader)

@@ -60,6 +60,12 @@ def harmless(diagnosis: Diagnosis) -> Iterator[LogLine]:
         yield replace(log_line(symptom.evidence[0]), why=symptom.title)
 
 
+def harm_done(symptom: SymptomSeen, words: Catalogue) -> str:
+    """Return that the program went on without it, and how to silence its lines."""
+    why = symptom.refuted_by.why if symptom.refuted_by else ""
+    return words("outlived.silence", title=symptom.title, why=why, step=symptom.silence)
+
+
 def _detail(key: str, words: Catalogue, blocks: Iterable[Block]) -> Section:
     return Section(key, words(key), tuple(blocks), detail=True)
 

@@ -82,11 +82,12 @@ class Case(Struct, frozen=True):
 
 def check_claims(case: Case) -> tuple[Checked, ...]:
     """Check the claims of the finding's class and of its rule. A claim of the rule replaces that of the class."""
-    return tuple(Checked(claim, *CHECKS[claim.name](case, claim.wanted)) for claim in claims_of(case).values())
+    claims = claims_of(case.finding, case.classes).values()
+    return tuple(Checked(claim, *CHECKS[claim.name](case, claim.wanted)) for claim in claims)
 
 
-def claims_of(case: Case) -> dict[ClaimName, Claim]:
-    return {claim.name: claim for claim in (*case.classes.of(case.finding).claims, *case.finding.rule.claims)}
+def claims_of(finding: Finding, classes: FailureClasses) -> dict[ClaimName, Claim]:
+    return {claim.name: claim for claim in (*classes.of(finding).claims, *finding.rule.claims)}
 
 
 def _ended(case: Case, wanted: str) -> Outcome:
@@ -106,6 +107,13 @@ def _uncaught(case: Case, _: str) -> Outcome:
     if failed:
         return "confirmed", failed.record
     return ("contradicted", well.record) if well else NOT_SHOWN
+
+
+def _gave_up(case: Case, _: str) -> Outcome:
+    """Check that an end came of it. If the program worked on instead, the finding is refuted and no answer."""
+    bad = (end.record for end in case.state.ends() if not end.is_well)
+    end = next((record for record in bad if not case.state.surely_after(case.proof, record)), None)
+    return ("confirmed", end) if end else NOT_SHOWN
 
 
 def _first(case: Case, _: str) -> Outcome:
@@ -208,6 +216,7 @@ Check = Callable[[Case, str], Outcome]
 CHECKS: Mapping[ClaimName, Check] = {
     "ended": _ended,
     "uncaught": _uncaught,
+    "gave_up": _gave_up,
     "first": _first,
     "others": _others,
     "waited": _waited,

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from logdoctor.model import Finding, Record
 from logdoctor.reasoning.causality import lives
 from logdoctor.reasoning.causality.arrows import Why, explain, sort_key
-from logdoctor.reasoning.causality.claims import Case, Checked, check_claims, find_doubt
+from logdoctor.reasoning.causality.claims import Case, Checked, check_claims, claims_of, find_doubt
 from logdoctor.reasoning.causality.failure_classes import FailureClasses
 from logdoctor.reasoning.findings.match import tell_of_all
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.refutation import Refutation, is_refuted
+from logdoctor.reasoning.lifecycle.refutation import Refutation, fell_back, is_refuted
 
 
 class Explained(Struct, frozen=True):
@@ -58,7 +58,7 @@ def rank_findings(
 
     With ``run``, only records that pass it show that a failure was survived.
     """
-    refuted = {id(f): refutation for f in findings if (refutation := is_refuted(f, state.lives, run))}
+    refuted = {id(f): refutation for f in findings if (refutation := _refute(f, classes, state, run))}
     alive = [f for f in findings if id(f) not in refuted]
     whys = {(id(a), id(b)): why for b in alive for a in alive if (why := explain(a, b, classes, state))}
     roots = [f for f in alive if not any((id(other), id(f)) in whys for other in alive)] or alive
@@ -70,6 +70,17 @@ def rank_findings(
     whole = {id(f): tell_of_all(f, (e.finding for e in explained if e.by is f), state) for f in causes}
     explained = tuple(replace(e, by=whole[id(e.by)]) if e.by else e for e in explained)
     return Ranking(tuple(whole.values()), explained, checked=checked)
+
+
+def _refute(
+    finding: Finding, classes: FailureClasses, state: JobState, run: Callable[[Record], bool] | None
+) -> Refutation | None:
+    refutation, may_fall_back = is_refuted(finding, state.lives, run), "gave_up" in claims_of(finding, classes)
+    if refutation is None and may_fall_back and run is None:
+        return fell_back(finding, state.lives)
+    if refutation is not None and may_fall_back and refutation.why == "worked on":
+        return replace(refutation, why="fell back")
+    return refutation
 
 
 def _explained(

@@ -19,7 +19,7 @@ MAX_FIRST = 64
 MAX_LAST = 16
 MAX_SOURCES = 4096
 _Sort = tuple[str, str, Level | None]
-"""Kind, format and level of a record.  A symptom may test them without the text."""
+"""Kind, format and told level of a record.  A symptom may test them without the text."""
 _FLAGS = regex.MULTILINE.value
 _CACHE_SIZE = 4096
 """Number of combinations of a sort and scan patterns whose possible symptoms are cached, also with a shape."""
@@ -250,7 +250,7 @@ class SymptomIndex:
     def find_matches(self, record: Record) -> list[tuple[int, Match]]:
         """Return the number and the match of each matching symptom."""
         shape = self._shape_of(record.text)
-        key = (record.kind, record.format, record.level), record.patterns
+        key = (record.kind, record.format, record.told_level), record.patterns
         left = self._left.get((key, shape))
         tests = self._tests_for(key) if left is None else left
         fields, found = record.fields, list[tuple[int, Match]]()
@@ -303,7 +303,7 @@ class SymptomIndex:
 
 
 def _allows(symptom: Symptom, sort: _Sort) -> bool:
-    """Return whether a symptom accepts this kind, format and level."""
+    """Return whether a symptom accepts this kind, format and level. None is any level."""
     kind, log_format, level = sort
     return _allows_kind(symptom, kind, log_format) and (level is None or not symptom.level or level in symptom.level)
 

@@ -50,6 +50,12 @@ SILENCE = Heartbeat()
 
 Listen = Callable[[], Heartbeat]
 """Function that returns the heartbeat of the job."""
+Hear = Callable[[Line, Line], Line | None]
+"""Function that returns the last line in which the program works on behind the first and the last of its complaints."""
+
+
+def hear_nothing(_first: Line, _last: Line) -> None:
+    """Return no line, because no log is kept."""
 
 
 def find_beats(printed: Iterable[Printed], time_of: TimeOf) -> list[Line]:

@@ -17,6 +17,7 @@ from logdoctor.reasoning.lifecycle.attempts import Attempts, is_of_machine
 from logdoctor.reasoning.lifecycle.caught_exceptions import CaughtExceptions
 from logdoctor.reasoning.lifecycle.clocks import A_YEAR, Clocks
 from logdoctor.reasoning.lifecycle.ends import End, NamedEnds, end_of
+from logdoctor.reasoning.lifecycle.heartbeat import Hear, hear_nothing
 from logdoctor.reasoning.lifecycle.object_states import ObjectStates
 from logdoctor.reasoning.processes import Process, Processes, names_an_end, process_of, speaker_of
 from logdoctor.reasoning.steps import Steps
@@ -108,6 +109,8 @@ class Lives:
         self.caught = CaughtExceptions()
         self.line_counts: Mapping[str, int] = {}
         """Lines of each file, set after the whole log was read."""
+        self.hear_work: Hear = hear_nothing
+        """Set after the whole log was read too."""
         self._calm: dict[str, int] = {}
         """Last `Record.order` of a rank's line in each file, without failures."""
         self._spans = 0

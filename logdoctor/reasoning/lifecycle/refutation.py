@@ -28,6 +28,8 @@ NOISE = 5
 CALM = 200
 """Number of lines below a logged error that may show that the program recovered."""
 SHORT, LONG = 40, 200
+OUTLIVED = "by progress"
+"""Default of rules. Work after their lines shows that the failure is over."""
 _ENDING = later(r"(?i)\bexit|abort|terminat|crash|fatal|kill|shut|\bdie[ds]?\b|giv\w+ up|\bstop|memory|cannot continue")
 _DIGITS = later(r"\d+")
 
@@ -36,7 +38,7 @@ class Refutation(Struct, frozen=True):
     """Reason why an alarm is over."""
 
     by: Record
-    why: Literal["worked on", "ended well", "caught", "said again and again", "newer state"]
+    why: Literal["worked on", "fell back", "ended well", "caught", "said again and again", "newer state"]
     steps: int = 0
     """Steps after the alarm, as far as they are kept."""
 
@@ -46,6 +48,19 @@ def is_refuted(alarm: Record | Finding, lives: Lives, run: Run = None) -> Refuta
     if isinstance(alarm, Finding):
         return _refute_finding(alarm, lives, run)
     return _refute(alarm, lives.names.rank_of(alarm), lives, run)
+
+
+def fell_back(finding: Finding, lives: Lives) -> Refutation | None:
+    """Return the work behind a complaint of a rule whose program gives up by it, or falls back.
+
+    The program prints on in its own words, and nothing ended badly.
+    """
+    first, last = finding.records[0], finding.latest
+    ends = (e for e in (*finding.records, last) if e.level == "fatal" or e.reports_own_end or e.has("gives up"))
+    if finding.rule.outlived != OUTLIVED or lives.any_failed or lives.anyone_waited or next(ends, None):
+        return None
+    line = lives.hear_work(first.line, last.line)
+    return Refutation(Record(line, "text", "text.line", line.text), "fell back") if line else None
 
 
 def goes_on(record: Record, lives: Lives) -> bool:

@@ -182,6 +182,8 @@ def _seen(symptom: Explained, most: int, state: JobState, words: Catalogue) -> S
     """Return a symptom with ``most`` of its lines at most."""
     finding, by, why = symptom.finding, symptom.by, symptom.why
     values = FindingValues(finding, words.lang, state, explained_by=by)
+    fell_back = symptom.refuted is not None and symptom.refuted.why == "fell back"
+    steps = fill_words(finding.rule.say(words.lang), values, state.tools).steps if fell_back else ()
     return SymptomSeen(
         signature=finding.rule.signature,
         title=fill_title(finding.rule.say(words.lang).title, values),
@@ -193,6 +195,7 @@ def _seen(symptom: Explained, most: int, state: JobState, words: Catalogue) -> S
         rule=finding.rule.id,
         law=why.law if why else "",
         way=_way(why) if why else "",
+        silence=steps[0].text if steps else "",
     )
 
 
