@@ -475,7 +475,6 @@ def test_highest_rank_that_is_named_tells_how_many_there_are_at_least():
         (Naming("odd-one-out", (0, 1, 2, 3)), OWN, "all", "all-alike"),
         (Naming("odd-one-out", (0, 1, 2, 3)), KINDS["collective.desync"], "all", "all-alike"),
         (Naming("first-end", (0, 1, 2, 3)), OWN, "all", "all-alike"),
-        (Naming("named", hosts=("gx1",)), KINDS["collective.desync"], "not-told", ""),
         (Naming("all-alike", count=4), OWN, "all", "all-alike"),
         (Naming("all-alike", count=3), OWN, "not-told", ""),
         (Naming("other-side", peers=("10.0.0.1:40",)), SEEN, "one", "other-side"),

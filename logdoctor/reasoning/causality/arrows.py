@@ -140,13 +140,16 @@ def _fits_line_better(a: Finding, b: Finding, classes: FailureClasses, state: Jo
 
 
 def _is_wrapped(a: Finding, b: Finding) -> bool:
-    """Return whether the text of ``a`` begins behind that of ``b`` and behind a colon: ``b`` only wraps its reason."""
+    """Return whether the text of ``a`` begins behind that of ``b`` and behind a colon: ``b`` only wraps its reason.
+
+    A further sentence is no reason but advice.
+    """
     if not a.spans or not b.spans:
         return False
     (start, end), (before, until) = a.spans[0], b.spans[0]
     behind = before < start and (until <= start or end >= until)
-    between = a.records[0].text[before:start]
-    return behind and ": " in between and "\n" not in between
+    colon, _, between = a.records[0].text[before:start].rpartition(": ")
+    return behind and bool(colon) and "\n" not in between and ". " not in between
 
 
 def _are_elsewhere(a: Finding, b: Finding) -> bool:

@@ -21,6 +21,8 @@ MAX_SOURCES = 4096
 _Sort = tuple[str, str, Level | None]
 """Kind, format and told level of a record.  A symptom may test them without the text."""
 _FLAGS = regex.MULTILINE.value
+_CODE = later(r"\s*(?:except\b[^\n]*:\s*$|raise [\w.]+\(|def \w+\(|from [\w.]+ import |import [\w.]+\s*$)")
+"""A statement of a program, as a traceback, ``grep`` or ``set -x`` shows it."""
 _CACHE_SIZE = 4096
 """Number of combinations of a sort and scan patterns whose possible symptoms are cached, also with a shape."""
 _OF_SOURCE = {"source" if name == "logger" else name: name for name in Source.__struct_fields__}
@@ -243,14 +245,16 @@ class SymptomIndex:
 
     def confirm(self, text: str, numbers: Sequence[int], level: Level | None) -> tuple[int, ...]:
         """Return those of the symptoms that ``text`` shows if it is no record of a format.  None is any level."""
-        of_text = (n for n in numbers if _allows(self.symptoms[n][1], ("text.line", "text", level)))
+        sort = ("text.line", "text", level or _level_of_code(text))
+        of_text = (n for n in numbers if _allows(self.symptoms[n][1], sort))
         shape = self._shape_of(text)
         return tuple(n for n in of_text if self._test(n).search(text, shape))
 
     def find_matches(self, record: Record) -> list[tuple[int, Match]]:
         """Return the number and the match of each matching symptom."""
         shape = self._shape_of(record.text)
-        key = (record.kind, record.format, record.told_level), record.patterns
+        level = record.told_level or _level_of_code(record.text)
+        key = (record.kind, record.format, level), record.patterns
         left = self._left.get((key, shape))
         tests = self._tests_for(key) if left is None else left
         fields, found = record.fields, list[tuple[int, Match]]()
@@ -300,6 +304,11 @@ class SymptomIndex:
         """Return the numbers of the symptoms that may match. They fit the record's sort and scan patterns."""
         numbers = {*self._by_kind.get(sort[0], ()), *self._globs, *patterns}
         return sorted(n for n in numbers if _allows(self.symptoms[n][1], sort))
+
+
+def _level_of_code(text: str) -> Level | None:
+    """Return ``info`` for a statement of a program, and None for any other text."""
+    return "info" if _CODE.match(text) else None
 
 
 def _allows(symptom: Symptom, sort: _Sort) -> bool:

@@ -193,7 +193,7 @@ def _silent(failure: Failure, state: JobState) -> Naming | None:
     fields = [e.fields for e in state.examined.get(failure.proof.order, ())]
     ranks = tuple(rank for of_one in fields for rank in numbers(of_one.get("missing_ranks")))
     hosts = tuple(host for of_one in fields for host in short_hosts(of_one.get("missing_hosts")))
-    return _naming("named", failure, ranks, hosts) if ranks or hosts else None
+    return Naming("named", ranks[:MOST_NAMED], hosts[:MOST_NAMED]) if ranks or hosts else None
 
 
 def other_side(failure: Failure, state: JobState) -> Naming | None:
@@ -239,6 +239,8 @@ def _naming(why: Ground, failure: Failure, ranks: tuple[int, ...], hosts: tuple[
         texts(failure.values.get(failure.rule.culprit.get(part, field)))
         for part, field in (("gpus", "bus_id"), ("peers", "peer"))
     )
+    if failure.rule.place == "group" and not ranks and why != "own-mouth":
+        hosts = ()  # members of a group disagree, not hosts
     return Naming(why, ranks[:MOST_NAMED], hosts[:MOST_NAMED], gpus, peers)
 
 
@@ -315,10 +317,8 @@ def widen(naming: Naming, rule: Rule, heard: Sequence[int], state: JobState) -> 
     """Return the culprit: one, some, all or nobody, or not told. ``heard`` are the ranks that tell of the failure."""
     # ranks of one host set it apart, not each other
     ranks = () if rule.place == "host" and naming.hosts and len(naming.ranks) > 1 else naming.ranks
-    # members of a group disagree, not hosts
-    hosts = () if rule.place == "group" and not ranks and naming.why != "own-mouth" else naming.hosts
-    naming = replace(naming, ranks=ranks, hosts=hosts)
-    scope: Scope = "some" if max(len(ranks), len(hosts)) > 1 else "one"
+    naming = replace(naming, ranks=ranks)
+    scope: Scope = "some" if max(len(ranks), len(naming.hosts)) > 1 else "one"
     why = naming.why
     if why == "ordered":
         scope = "nobody"
@@ -331,7 +331,7 @@ def widen(naming: Naming, rule: Rule, heard: Sequence[int], state: JobState) -> 
     reporters = () if naming.why in OF_NOBODY else tuple(rank for rank in heard if rank not in ranks)[:MOST_NAMED]
     return Culprit(
         ranks=ranks,
-        hosts=hosts,
+        hosts=naming.hosts,
         gpus=naming.gpus,
         peers=naming.peers,
         scope=scope,

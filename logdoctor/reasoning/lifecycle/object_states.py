@@ -13,7 +13,7 @@ from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.clocks import elapsed
 
 MAX_STATES = 256
-GOES_ON = "states.went_on"
+GOES_ON, DESCRIBED = "states.went_on", "states.described"
 PASSING = frozenset(
     {
         *(f"kubernetes.{what}" for what in ("evicted", "preempted", "unschedulable", "gang", "node", "pod_state")),
@@ -45,13 +45,17 @@ _JOB = later(r"(?i)\b(?:job|step)(?:id)?[ =:]{1,2}(?:StepId=)?(\d+)")
 class ObjectStates:
     """The records that say that an object goes on."""
 
-    READS = (GOES_ON, "kubernetes.node_of_pod", "kernel.other")
+    READS = (GOES_ON, DESCRIBED, "kubernetes.node_of_pod", "kernel.other")
 
     def __init__(self) -> None:
         self._good: deque[Record] = deque(maxlen=MAX_STATES)
+        self._described: deque[Record] = deque(maxlen=MAX_STATES)
+        """The beginnings of the descriptions of objects."""
 
     def observe(self, record: Record) -> None:
-        if record.format != "kernel" or record.fields.get("state") == "up":
+        if record.kind == DESCRIBED:
+            self._described.append(record.without_lines())
+        elif record.format != "kernel" or record.fields.get("state") == "up":
             self._good.append(record.without_lines())
 
     def newer(self, alarm: Record) -> Record | None:
@@ -62,9 +66,16 @@ class ObjectStates:
             return None
         newest = alarm
         for good in self._good:
-            if _is_of_one(good, alarm) and _is_newer(good, newest):
+            if _is_of_one(good, alarm) and self._in_one_description(good, alarm) and _is_newer(good, newest):
                 newest = good
         return newest if newest is not alarm else None
+
+
+    def _in_one_description(self, good: Record, alarm: Record) -> bool:
+        return not any(
+            head.line.file == alarm.line.file and (alarm.order < head.order) != (good.order < head.order)
+            for head in self._described
+        )
 
 
 def name_of(good: Record) -> str:
