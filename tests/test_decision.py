@@ -455,7 +455,7 @@ def test_two_unexplained_failures_at_the_same_step_are_told():
 
 def test_restart_that_fails_the_same_way_says_so_in_every_report(knowledge):
     lost = "[rank1]: RuntimeError: Connection closed by peer [10.0.0.7]:4411\n"
-    log = BANNER + steps(1, 5) + lost + RESTART.format(left=2) + steps(1, 5) + lost + summary(3)
+    log = BANNER + steps(1, 5) + lost + RESTART.format(left=2) + steps(1, 5) + lost
     diagnosis = diagnose_log(log, knowledge)
     assert (diagnosis.decision.do, diagnosis.to_dict()["decision"]["do"]) == ("investigate", "investigate")
     for name in ("text", "markdown", "html", "jira"):
