@@ -92,7 +92,9 @@ evidence = st.builds(
 moment = st.none() | st.builds(Moment, texts, st.integers(1, 10**9), times)
 evidences = st.lists(evidence, max_size=3).map(tuple)
 first_movers = st.none() | st.builds(FirstMover, st.none() | st.integers(0, 4000), maybe_text, maybe_text)
-culprits = st.builds(Culprit, ranks, many, many, many, st.sampled_from(get_args(Scope)), ranks, ranks, first_movers)
+culprits = st.builds(
+    Culprit, ranks, many, many, many, ranks, ranks, scope=st.sampled_from(get_args(Scope)), first=first_movers
+)
 checks = st.builds(
     Check, st.sampled_from(CLAIMS), st.sampled_from(("confirmed", "not-shown", "contradicted")), evidences
 )

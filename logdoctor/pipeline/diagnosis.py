@@ -300,7 +300,8 @@ def _find_complaints(reader: JobReader, reasoner: Reasoner, first_failures: Mapp
 
 
 def _complaint_in(reader: JobReader, log: Excerpt, lines: Iterable[Line], end: Record | None) -> Iterator[Record]:
-    if complaint := find_complaint(log.name, lines, reader.pack.matcher.match, end):
+    complaint = find_complaint(log.name, lines, reader.pack.matcher.match, end)
+    if complaint and not is_about_peers(complaint.text):
         yield complaint
 
 

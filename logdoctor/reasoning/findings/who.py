@@ -239,7 +239,7 @@ def _naming(why: Ground, failure: Failure, ranks: tuple[int, ...], hosts: tuple[
         texts(failure.values.get(failure.rule.culprit.get(part, field)))
         for part, field in (("gpus", "bus_id"), ("peers", "peer"))
     )
-    if failure.rule.place == "group" and not ranks and why != "own-mouth":
+    if failure.rule.place == "group" and not ranks and why == "named":
         hosts = ()  # members of a group disagree, not hosts
     return Naming(why, ranks[:MOST_NAMED], hosts[:MOST_NAMED], gpus, peers)
 

@@ -74,8 +74,6 @@ class Fallout(Struct, frozen=True):
     """Processes that their launcher ended, by pid."""
     job_ends: Mapping[str, Record]
     """First record of each file that says that the job is being ended."""
-    world: int
-    """Number of ranks that the job has at least."""
 
     def holds(self, death: Death) -> bool:
         """Return whether the end only follows from another."""
@@ -99,13 +97,8 @@ class Fallout(Struct, frozen=True):
         return [*self.waits_of.get(death.rank, ()), *nameless]
 
     def _is_unheard_abort(self, death: Death) -> bool:
-        """Return whether the watchdog may have ended a rank whose own words are not in the log.
-
-        It aborts all who wait. If all others said that they wait, the silent rank did not.
-        """
-        waited = {rank for rank, of_one in self.waits_of.items() if any(e.has("waits") for e in of_one)}
-        unheard = {*range(self.world)} - {*self.waits_of, death.rank}
-        return death.end.signal == SIGABRT and bool(waited) and bool(unheard)
+        """Return whether the watchdog may have ended a rank whose own words are not in the log: it aborts all who wait."""
+        return death.end.signal == SIGABRT and any(e.has("waits") for of_one in self.waits_of.values() for e in of_one)
 
 
 @asks("is ended", "fails", "gives up", "nccl.warn")
@@ -146,7 +139,6 @@ def _fallout(records: Sequence[Record], state: JobState) -> Fallout:
         waits_of,
         frozenset(e.pid for e in ended if e.has("is ended", "named") and not _gives_up(e)),
         first_of_each((e for e in records if e.has("is ended", "job")), lambda e: e.line.file),
-        state.processes.min_world_size,
     )
 
 
