@@ -70,7 +70,6 @@ class ObjectStates:
                 newest = good
         return newest if newest is not alarm else None
 
-
     def _in_one_description(self, good: Record, alarm: Record) -> bool:
         return not any(
             head.line.file == alarm.line.file and (alarm.order < head.order) != (good.order < head.order)

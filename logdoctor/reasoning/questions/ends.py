@@ -97,7 +97,7 @@ class Fallout(Struct, frozen=True):
         return [*self.waits_of.get(death.rank, ()), *nameless]
 
     def _is_unheard_abort(self, death: Death) -> bool:
-        """Return whether the watchdog may have ended a rank whose own words are not in the log: it aborts all who wait."""
+        """Return whether the watchdog may have ended a rank whose own words are missing: it aborts all who wait."""
         return death.end.signal == SIGABRT and any(e.has("waits") for of_one in self.waits_of.values() for e in of_one)
 
 
