@@ -74,6 +74,10 @@ class Fallout(Struct, frozen=True):
     """Processes that their launcher ended, by pid."""
     job_ends: Mapping[str, Record]
     """First record of each file that says that the job is being ended."""
+    aborted: frozenset[int | None]
+    """Ranks that ended by SIGABRT."""
+    world: int
+    """Number of ranks that the job has at least."""
 
     def holds(self, death: Death) -> bool:
         """Return whether the end only follows from another."""
@@ -97,8 +101,13 @@ class Fallout(Struct, frozen=True):
         return [*self.waits_of.get(death.rank, ()), *nameless]
 
     def _is_unheard_abort(self, death: Death) -> bool:
-        """Return whether the watchdog may have ended a rank whose own words are missing: it aborts all who wait."""
-        return death.end.signal == SIGABRT and any(e.has("waits") for of_one in self.waits_of.values() for e in of_one)
+        """Return whether the watchdog may have ended a rank whose own words are missing.
+
+        It aborts all who wait. So ranks that said so aborted too, or ranks are left that said nothing.
+        """
+        waited = {rank for rank, of_one in self.waits_of.items() if any(e.has("waits") for e in of_one)}
+        unheard = {*range(self.world)} - {*self.waits_of, death.rank}
+        return death.end.signal == SIGABRT and bool(waited and (unheard or waited & (self.aborted - {death.rank})))
 
 
 @asks("is ended", "fails", "gives up", "nccl.warn")
@@ -112,11 +121,12 @@ def first_death(t: Timeline, state: JobState) -> Iterator[Record]:
       job was ended. The log does not say which of them was first.
     """
     records = t.of("is ended", "fails", "gives up", "nccl.warn")
-    fallout = _fallout(records, state)
     own = first_of_each((e for e in records if _ends_itself(e) and not e.tells("about peers")), _process).values()
     ends = state.runs.select_last_run([*own, *(e for e in records if e.reports_end_of_other)])
+    told = sorted((d for e in ends for d in _deaths(e, state)), key=lambda d: d.record.order)
+    fallout = _fallout(records, frozenset(d.rank for d in told if d.end.signal == SIGABRT), state)
     deaths: dict[Process, Death] = {}
-    for death in sorted((d for e in ends for d in _deaths(e, state)), key=lambda d: d.record.order):
+    for death in told:
         if not fallout.holds(death):
             deaths.setdefault(death.process, death)
     left = list(deaths.values())
@@ -127,7 +137,7 @@ def first_death(t: Timeline, state: JobState) -> Iterator[Record]:
         yield from _first_exits(left[0].record, fallout.job_ends)
 
 
-def _fallout(records: Sequence[Record], state: JobState) -> Fallout:
+def _fallout(records: Sequence[Record], aborted: frozenset[int | None], state: JobState) -> Fallout:
     ended = [e for e in records if not (e.reports_own_end or e.reports_end_of_other)]
     waits = first_of_each((e for e in records if _gives_up(e)), _process).values()
     waits_of: dict[int, list[Record]] = {}
@@ -139,6 +149,8 @@ def _fallout(records: Sequence[Record], state: JobState) -> Fallout:
         waits_of,
         frozenset(e.pid for e in ended if e.has("is ended", "named") and not _gives_up(e)),
         first_of_each((e for e in records if e.has("is ended", "job")), lambda e: e.line.file),
+        aborted,
+        state.processes.min_world_size,
     )
 
 
