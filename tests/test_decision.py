@@ -455,11 +455,12 @@ def test_two_unexplained_failures_at_the_same_step_are_told():
 
 def test_restart_that_fails_the_same_way_says_so_in_every_report(knowledge):
     lost = "[rank1]: RuntimeError: Connection closed by peer [10.0.0.7]:4411\n"
-    log = BANNER + steps(1, 5) + lost + RESTART.format(left=2) + steps(1, 5) + lost
+    log = BANNER + steps(1, 5) + lost + RESTART.format(left=2) + steps(1, 5) + lost + summary(3)
     diagnosis = diagnose_log(log, knowledge)
     assert (diagnosis.decision.do, diagnosis.to_dict()["decision"]["do"]) == ("investigate", "investigate")
     for name in ("text", "markdown", "html", "jira"):
-        assert f"2 attempts failed by {diagnosis.causes[0].signature} without" in render(diagnosis, name, width=140)
+        report = " ".join(render(diagnosis, name, width=140).split())
+        assert f"2 attempts failed by {diagnosis.causes[0].signature} without" in report
 
 
 def test_settings_that_failed_before_are_changed_first(knowledge):

@@ -197,10 +197,12 @@ def straggler_silent(job: JobOutput, rng: random.Random) -> Truth:
     return dataclasses.replace(_truth(rank, "collective.straggler", "collective.timeout"), culprit_visible=is_visible)
 
 
-def _time_out_apart(job: JobOutput, rng: random.Random, odd: Rank, own: Work, most: Work) -> None:
+def _time_out_apart(job: JobOutput, rng: random.Random, odd: Rank, own: Work, most: Work) -> Truth:
+    """Let all ranks time out, ``odd`` in another work. If not all report it, no vote tells who is odd."""
     at = training.train(job, rng, training.start(job)) + training.WAIT
-    training.wait(job, rng, training.others(job.cluster, (odd,)), at, most)
+    all_report = training.wait(job, rng, training.others(job.cluster, (odd,)), at, most)
     job.rank(at + 0.7, odd, *torch_lines.timed_out(job.cluster, at + 0.7, odd, own, own.seq))
+    return dataclasses.replace(_truth(odd, "collective.desync"), culprit_visible=all_report)
 
 
 def desync_skipped(job: JobOutput, rng: random.Random) -> Truth:
@@ -208,16 +210,14 @@ def desync_skipped(job: JobOutput, rng: random.Random) -> Truth:
     odd = _random_rank(job, rng)
     seq = rng.randrange(40, 90000)
     numel = rng.randrange(8, 4000) * 4096
-    _time_out_apart(job, rng, odd, Work(seq, "_ALLGATHER_BASE", numel // 8), Work(seq, "ALLREDUCE", numel))
-    return _truth(odd, "collective.desync")
+    return _time_out_apart(job, rng, odd, Work(seq, "_ALLGATHER_BASE", numel // 8), Work(seq, "ALLREDUCE", numel))
 
 
 def desync_size(job: JobOutput, rng: random.Random) -> Truth:
     """Let a rank bring another number of elements."""
     odd = _random_rank(job, rng)
     most = training.next_work(rng)
-    _time_out_apart(job, rng, odd, Work(most.seq, most.op, most.numel + 512), most)
-    return _truth(odd, "collective.desync")
+    return _time_out_apart(job, rng, odd, Work(most.seq, most.op, most.numel + 512), most)
 
 
 def hang(job: JobOutput, rng: random.Random) -> Truth:

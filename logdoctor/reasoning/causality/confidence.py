@@ -37,8 +37,6 @@ OF_LIBRARIES = frozenset({"RuntimeError", "SystemError", "Exception"})
 """Built-in exceptions under which libraries report their own failures."""
 FOLLOWS = frozenset({"slurm.stopped", "frameworks.killed"})
 """Kinds that are always consequences, because a launcher ends the remaining processes of a job."""
-LAST_WORDS = "generic.complaint"
-"""Kind of the words with which a program ended."""
 CERTAIN = 0.99
 """Highest chance, because a log never shows everything."""
 
@@ -55,7 +53,7 @@ def collect_facts(finding: Finding, ranking: Ranking, unexplained: Sequence[Reco
     first = finding.records[0]
     own_end = rule.role == "fallback" and first.reports_own_end
     others = [e for e in unexplained if not (e.kind in FOLLOWS or shape(e) in explained or e.line in lines)]
-    if (own_end and rule.side == "own") or rule.failure_class == "end noticed" or first.kind == LAST_WORDS:
+    if (own_end and rule.side == "own") or rule.failure_class == "end noticed" or "end" in first.fields:
         # the end is proved, so what launchers then tell of ends follows from it
         others = [e for e in others if not _tells_end_of_other(e)]
     before = any(e.order < finding.first for e in others)

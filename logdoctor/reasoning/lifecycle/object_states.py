@@ -36,9 +36,9 @@ _ENDED = later(
     r"(?i)\b(?:evicted|preempted|preemption|pending|suspended|terminated|drained|NotReady|NODE FAILURE"
     r"|JOB REQUEUE|requeued?|TIME LIMIT|failure of node|unschedulable|not responding|down)\b"
 )
+AROUND_NAMES = ".,:;()[]'\""
 _UNIT = later(r"(\d+)([smhdy])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
-_WORD = later(r"[\w./-]+")
 _JOB = later(r"(?i)\b(?:job|step)(?:id)?[ =:]{1,2}(?:StepId=)?(\d+)")
 
 
@@ -53,10 +53,10 @@ class ObjectStates:
         """The beginnings of the descriptions of objects."""
 
     def observe(self, record: Record) -> None:
-        if record.kind == DESCRIBED:
-            self._described.append(record.without_lines())
-        elif record.format != "kernel" or record.fields.get("state") == "up":
+        if str(record.fields.get("state", "down")).casefold() != "down" or "pod" in record.fields:
             self._good.append(record.without_lines())
+        elif "thing" in record.fields:
+            self._described.append(record.without_lines())
 
     def newer(self, alarm: Record) -> Record | None:
         """Return the newest record that says that the object of ``alarm`` went on after it."""
@@ -100,7 +100,7 @@ def _is_of_one(good: Record, alarm: Record) -> bool:
     if name.isdecimal():
         return name in _JOB.findall(text) or text.lstrip().startswith(f"{name} ")
     if name:
-        return any(word.rpartition("/")[2].rstrip(".") == name for word in _WORD.findall(text))
+        return name in (word.strip(AROUND_NAMES).rpartition("/")[2] for word in text.split())
     if good.line.file != alarm.line.file:
         return False
     if _EVENT.search(good.line.text):

@@ -137,7 +137,8 @@ def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
     look = row.what if do == "investigate" else ""
     if not certain and not (do == "fix-first" and (said or _shows_what_to_fix(cause))):
         return Choice("investigate", "guess", what=look or "first-error")
-    again = [run for run in earlier if run.verdict in WITH_CAUSE and run.signature == cause.signature]
+    same = {cause.signature, *cause.explains}  # an earlier attempt may only show what follows from the cause
+    again = [run for run in earlier if run.verdict in WITH_CAUSE and run.signature in same]
     if again and (do in AGAIN or look) and not (do == "requeue-without-host" and cause.culprit.hosts):
         choice = _choose_by_progress(again, _attempts(diagnosis.runs)[-1], look)
         if do in AGAIN or choice.do != "requeue" or cause.action == "retry":
