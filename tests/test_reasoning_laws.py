@@ -41,7 +41,7 @@ SEARCHED = {
     "identity/addresses.py": 3,
     "lifecycle/attempts.py": 1,
     "lifecycle/machine_records.py": 1,
-    "lifecycle/object_states.py": 4,
+    "lifecycle/object_states.py": 3,
     "lifecycle/refutation.py": 2,
     "lifecycle/spans.py": 1,
     "processes.py": 1,

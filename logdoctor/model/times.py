@@ -35,3 +35,17 @@ def printed_time(seconds: float | None) -> str | None:
     if text is None or seconds is None or has_year(seconds):
         return text
     return text.partition("T")[2] if seconds < DAY else text.partition("-")[2]
+
+
+_OF_UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
+
+
+def seconds_of_age(age: str) -> int:
+    """Return the seconds of an age as Kubernetes prints it: ``5m12s`` is 312."""
+    seconds = count = 0
+    for sign in age:
+        if sign in _OF_UNIT:
+            seconds, count = seconds + count * _OF_UNIT[sign], 0
+        else:
+            count = count * 10 + int(sign)
+    return seconds

@@ -9,6 +9,7 @@ from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
 from logdoctor.model import Level, Value
 from logdoctor.model.numbers import number, number_or_text
+from logdoctor.model.times import seconds_of_age
 from logdoctor.pack.regexes import later
 
 _STATE_LINE = later(r"\s+(?P<name>Reason|Message|Exit Code|Signal|Started|Finished): +(?P<value>\S.*?)\s*$")
@@ -33,8 +34,6 @@ _PASSING = {
 """Words of a warning, and the event after which it is over."""
 _WENT_ON = later(r"^\s*Normal +(?P<reason>Scheduled|Pulled|Started) +(?P<age>\S+)(?: \(x\d+ over \w+\))? +\S+ +\S")
 _AGE = later(r"(?<=\s)(?P<age>(?:\d{1,6}[smhdy]){1,3})(?= )")
-_UNIT = later(r"(\d+)([smhdy])")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
 _NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
 
 
@@ -98,4 +97,4 @@ def _went_on(head: Message, below: Iterator[Message], enough: str) -> bool:
 def _age(text: str) -> int | None:
     """Return the seconds of the first age in an event, such as ``5m12s``."""
     match = _AGE.search(text)
-    return sum((number(n) or 0) * _SECONDS[unit] for n, unit in _UNIT.findall(match["age"])) if match else None
+    return seconds_of_age(match["age"]) if match else None

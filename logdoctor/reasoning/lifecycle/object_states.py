@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 
 from logdoctor.model import Record
-from logdoctor.model.numbers import number
+from logdoctor.model.times import seconds_of_age
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.clocks import elapsed
 
@@ -37,8 +37,6 @@ _ENDED = later(
     r"|JOB REQUEUE|requeued?|TIME LIMIT|failure of node|unschedulable|not responding|down)\b"
 )
 AROUND_NAMES = ".,:;()[]'\""
-_UNIT = later(r"(\d+)([smhdy])")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
 _JOB = later(r"(?i)\b(?:job|step)(?:id)?[ =:]{1,2}(?:StepId=)?(\d+)")
 
 
@@ -124,4 +122,4 @@ def age_of(record: Record) -> int | None:
     """Return the age of an event in seconds."""
     event = _EVENT.search(record.line.text)
     age = (event["age"] or event["seen"]) if event else None
-    return sum((number(n) or 0) * _SECONDS[unit] for n, unit in _UNIT.findall(age)) if age else None
+    return seconds_of_age(age) if age else None
