@@ -77,24 +77,48 @@ def main() -> None:
 
 def _screen(case: tuple[Path, list[str]]) -> str:
     folder, logs = case
-    analysis: Any = Analysis(ReadCase(folder.name, logs))  # type: ignore[arg-type]
+    return json.dumps({"case": folder.name, "screen": _screen_of(_read(ReadCase(folder.name, logs)))})
+
+
+def _read(reader: ReadCase) -> Any:
+    analysis: Any = Analysis(reader)  # type: ignore[arg-type]
     analysis.read_all()
-    return json.dumps({"case": folder.name, "screen": render(analysis.diagnosis(), "text", width=80)})
+    return analysis
+
+
+def _screen_of(analysis: Any) -> str:
+    return render(analysis.diagnosis(), "text", width=80)
 
 
 def _proof(case: tuple[Path, list[str]]) -> tuple[str, list[str], list[str]]:
     """Return the case, the lines of the answer's proof and block, and the lines of its process around them."""
     folder, logs = case
     reader = ReadCase(folder.name, logs)
-    analysis: Any = Analysis(reader)  # type: ignore[arg-type]
-    analysis.read_all()
-    diagnosis = analysis.diagnosis()
-    if diagnosis.verdict not in WITH_CAUSE:
+    analysis = _read(reader)
+    if analysis.diagnosis().verdict not in WITH_CAUSE:
         return folder.name, [], []
     lead = analysis.observed().reasoner.leading()[0]
-    block = [line.text for line in lead.record.lines] or [lead.proof.text]
     near = [line.text for line in reader.excerpts.around(lead.proof, NEAR, NEAR)]
-    return folder.name, block, near
+    return folder.name, _block(lead), near
+
+
+def _block(lead: Any) -> list[str]:
+    return [line.text for line in lead.record.lines] or [lead.proof.text]
+
+
+def missing_of(case: tuple[Path, list[str]]) -> list[tuple[str, str, str]]:
+    """Return case, kind and text of the values of the proof that are not on the screen."""
+    folder, logs = case
+    analysis = _read(ReadCase(folder.name, logs))
+    if analysis.diagnosis().verdict not in WITH_CAUSE:
+        return []
+    lead = analysis.observed().reasoner.leading()[0]
+    return [(folder.name, *value) for value in _missing(_block(lead), _screen_of(analysis))]
+
+
+def _missing(block: Sequence[str], screen: str) -> Iterator[tuple[str, str]]:
+    squeezed = re.sub(r"\s+", "", screen)
+    yield from ((kind, value) for kind, value in values_of(block) if re.sub(r"\s+", "", value) not in squeezed)
 
 
 def report(proofs: Sequence[tuple[str, list[str], list[str]]], screens: dict[str, str]) -> None:
@@ -102,13 +126,12 @@ def report(proofs: Sequence[tuple[str, list[str], list[str]]], screens: dict[str
     for case, block, near in proofs:
         screen = screens.get(case, "")
         failed += bool(block)
-        squeezed = re.sub(r"\s+", "", screen)
+        missing = {*_missing(block, screen)}
         for kind, value in values_of(block):
             total[kind] += 1
-            shown = re.sub(r"\s+", "", value) in squeezed
-            told[kind] += shown
-            if not shown:
-                print(f"missing\t{case}\t{kind}\t{value}")
+            told[kind] += (kind, value) not in missing
+        for kind, value in sorted(missing):
+            print(f"missing\t{case}\t{kind}\t{value}")
         for sort, pattern in DENIALS.items() if block else ():
             if pattern.search(re.sub(r"\s+", " ", screen)) and any(map(DENIED[sort].search, near)):
                 denials += 1
