@@ -491,8 +491,9 @@ def test_name_of_a_signature_is_never_a_code():
 def test_page_of_a_rule_tells_each_step_once_and_names_open_values(lang):
     from logdoctor.cli.rule_page import rule_rows
 
-    for rule in load([shipped_rules()]).rules:
-        label, *rows = rule_rows(rule.id, [rule], (), lang, full=False)
+    book = load([shipped_rules()])
+    for rule in book.rules:
+        label, *rows = rule_rows(rule.id, [rule], (), lang, book.defects, full=False)
         steps = [text.partition(". ")[2] for _, text in rows if re.match(r"\d+\. ", text)]
         assert len(steps) == len(set(steps)), rule.id
         assert not any(" ? " in step for step in (*steps, *label)), rule.id

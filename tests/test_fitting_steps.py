@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from logdoctor.model import Step, StepWords
-from logdoctor.reasoning.findings.wording import choose_steps
+from logdoctor.reasoning.findings.wording import Circumstances, choose_steps
 from logdoctor.reasoning.verdict.fitting_steps import fitting_steps
 from logdoctor.render.catalogue import catalogue
 
@@ -53,4 +53,4 @@ def test_all_steps_stay_if_none_would_be_left():
 )
 def test_step_for_the_value_that_was_found_stands_first(errno, first):
     steps = (StepWords(("Find the peer.",)), StepWords(("Raise the limit.",), first=(("is", ("errno=11,24",)),)))
-    assert choose_steps(steps, {"errno": errno}, {})[0].do == (first,)
+    assert choose_steps(steps, {"errno": errno}, Circumstances({}))[0].do == (first,)

@@ -57,7 +57,14 @@ def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     assert not any(name.startswith("logdoctor/formats/") for name in names)  # they are compiled
     rules = {p.relative_to(ROOT / "rules").as_posix() for p in (ROOT / "rules").rglob("*.yaml")}
     assert {f"logdoctor/_rules/{r}" for r in rules} <= names
-    beside = ("signatures.tsv", "failure_classes.tsv", "mechanism.tsv", "rule.schema.json")
+    beside = (
+        "signatures.tsv",
+        "failure_classes.tsv",
+        "mechanism.tsv",
+        "rule.schema.json",
+        "defects.tsv",
+        "packages.tsv",
+    )
     assert {f"logdoctor/_rules/{name}" for name in beside} <= names
     assert "logdoctor/classifier/model.json.gz" in names
     assert {f"logdoctor/codes/data/{name}.tsv" for name in catalogues()} <= names

@@ -65,6 +65,7 @@ def test_good_rule_has_no_issue(tmp_path):
         ("unknown-word", [("action: retry", "action: retry\nculprit: {hosts: where}")]),
         ("translation", [("action: retry", CHINESE.format(["`srun true`", "再试"]))]),
         ("translation", [("action: retry", CHINESE.format(["再试"])), ("Start it again", "Start `job.sh` again")]),
+        ("no-help", [("action: retry", "action: retry\nnot: [{text: Start it again, because: It fails again.}]")]),
         ("unused-ignore", [("action: retry", "action: retry\nlint: {ignore: {slow: it is not}}")]),
     ],
 )

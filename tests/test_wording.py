@@ -13,6 +13,7 @@ from logdoctor.authoring.lint import lint
 from logdoctor.model import DecisionRow, RulesError, StepWords, Words
 from logdoctor.reasoning.findings.wording import (
     TITLE,
+    Circumstances,
     choose_steps,
     fill,
     fill_forms,
@@ -135,19 +136,19 @@ def test_command_with_an_unknown_or_unsafe_value_is_left_out(job):
     ],
 )
 def test_steps_that_fit_the_job_are_told(steps, tools, told):
-    assert tuple(choose_steps(steps, {}, tools)) == told
+    assert tuple(choose_steps(steps, {}, Circumstances(tools))) == told
 
 
 @pytest.mark.parametrize(("key", "fits"), [("knows", True), ("lacks", False)])
 def test_step_may_need_or_refuse_a_known_slot(key, fits):
     step = StepWords(("Drain {host}.",), when=((key, ("host",)),))
-    assert bool(choose_steps((step, CHECK), {"host": "n1"}, {})[:-1]) is fits
-    assert bool(choose_steps((step, CHECK), {}, {})[:-1]) is not fits
+    assert bool(choose_steps((step, CHECK), {"host": "n1"}, Circumstances({}))[:-1]) is fits
+    assert bool(choose_steps((step, CHECK), {}, Circumstances({}))[:-1]) is not fits
 
 
 def test_all_parts_are_filled():
     words = Words(("{rank} died",), ("{rank} was killed",), (SLURM, CHECK))
-    filled = fill_words(words, {"rank": 3}, {"scheduler": ("slurm",)})
+    filled = fill_words(words, {"rank": 3}, Circumstances({"scheduler": ("slurm",)}))
     assert (filled.title, filled.cause, len(filled.steps)) == ("3 died", "3 was killed", 2)
 
 

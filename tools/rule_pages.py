@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from logdoctor.model import Example, Rule, Symptom
+from logdoctor.model import Defects, Example, Rule, Symptom
 from logdoctor.reasoning.findings.wording import fill_forms, fill_step
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.loading import load
@@ -37,6 +37,8 @@ LABELS: dict[str, dict[str, str]] = {
         "fallback": "a catch-all, used where no other rule knows the line",
         "benign": "known to be harmless",
         "remedy": "What to do",
+        "confirmed": "confirmed by",
+        "no_help": "What does not help",
         "known": "How logdoctor knows",
         "when": "Holds when",
         "evidence": "No log here shows it; source",
@@ -62,6 +64,8 @@ LABELS: dict[str, dict[str, str]] = {
         "fallback": "兜底规则，仅在其他规则都不认识该行时使用",
         "benign": "已知无害",
         "remedy": "处理办法",
+        "confirmed": "证实于",
+        "no_help": "无效做法",
         "known": "判断依据",
         "when": "成立条件",
         "evidence": "本项目没有此类日志；来源",
@@ -76,7 +80,8 @@ SUFFIX = {"en": ".md", "zh": ".zh.md"}
 
 def write_rule_pages(folder: Path) -> int:
     """Write the pages of the shipped rules into ``folder``.  Return the number of pages."""
-    pages = rule_pages(load([shipped_rules()]).rules)
+    book = load([shipped_rules()])
+    pages = rule_pages(book.rules) | {"defects.md": _text(_defects_page(book.defects))}
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -94,6 +99,24 @@ def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
         for family, members in families.items():
             pages[family + SUFFIX[lang]] = _text(_page(family, members, lang, labels))
     return pages
+
+
+def _defects_page(defects: Defects) -> Iterator[str]:
+    """Yield the page of known defects, one table for each package. The site has a search."""
+    yield "# Known defects"
+    yield "\nA defect is told if the answer has its signature, its condition holds, and a line of the log tells a"
+    yield "version that has it. Made from `rules/defects.tsv` by `make docs`."
+    for package in sorted({row.package for row in defects.rows}):
+        yield f"\n## {defects.name(package)}\n"
+        yield "| versions | mended in | signature | shows by | defect | way round | source |"
+        yield "| --- | --- | --- | --- | --- | --- | --- |"
+        for row in (row for row in defects.rows if row.package == package):
+            versions = (
+                row.last if row.first == row.last else f"{row.first}–{row.last}" if row.first else f"≤ {row.last}"
+            )
+            when = _code(row.when) if row.when else ""
+            cells = (versions, row.mended, f"`{row.signature}`", when, row.defect, row.way_round, row.source)
+            yield f"| {' | '.join(map(_cell, cells))} |"
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -136,7 +159,13 @@ def _rule(rule: Rule, lang: str, labels: Labels) -> Iterator[str]:
     yield f"**{labels['remedy']}**\n"
     for number, words_of_step in enumerate(words.remedy, 1):
         step = fill_step(words_of_step, {})
-        yield f"{number}. {' '.join([step.text, *(f'`{command}`' for command in step.commands)])}"
+        see = (
+            f"({labels['confirmed']}: {', '.join(words_of_step.confirmed.see)})" if words_of_step.confirmed.see else ""
+        )
+        yield " ".join(filter(None, (f"{number}. {step.text}", *(f"`{c}`" for c in step.commands), see)))
+    if lang == "en" and rule.no_help:
+        yield f"\n**{labels['no_help']}**\n"
+        yield from (f"- {' '.join(filter(None, (advice.because, ', '.join(advice.see))))}" for advice in rule.no_help)
     if lang == "en":
         yield from _knowledge(rule, labels)
         yield from (line for e in rule.examples for line in _example(labels["example"], e))

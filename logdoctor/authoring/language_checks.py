@@ -10,10 +10,12 @@ from logdoctor.authoring.tracing import Trace
 from logdoctor.model import Finding, Value, Words
 from logdoctor.model.rule import Forms
 from logdoctor.model.tools import TOOLS, Tools
+from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Path
 from logdoctor.reasoning.findings.values import OF_CULPRIT, FindingValues
 from logdoctor.reasoning.findings.wording import (
     TITLE,
+    Circumstances,
     choose_steps,
     fill_forms,
     fill_step,
@@ -115,13 +117,22 @@ def _check_remedy(source: RuleSource, words: Words, findings: Sequence[Finding])
     """Check the length of the remedy for each tool of a job, and the commands."""
     values: Mapping[str, Value] = FindingValues(findings[0], "en") if findings else {}
     jobs: list[Tools] = [{}, *({kind: [tool]} for kind, table in TOOLS.items() for tool in {*table.values()})]
-    remedies = [choose_steps(words.remedy, values, tools) for tools in jobs]
+    remedies = [choose_steps(words.remedy, values, Circumstances(tools)) for tools in jobs]
     length = max(sum(len(fill_step(step, values).text.split()) for step in steps) for steps in remedies)
     if length > REMEDY_WORDS:
         yield source.issue("long-remedy", ("remedy",), f"the remedy has {length} words")
     for number, step in enumerate(words.remedy):
+        yield from _check_help(source, number, "\n".join((*step.do, *step.run)))
         for command in step.run:
             if found := PLACEHOLDER.search(command):
                 what = f"the command holds a placeholder: {found[0]}"
                 cure = "use a slot, or leave the command out"
                 yield source.issue("placeholder", ("remedy", number), what, "it cannot be copied as it stands", cure)
+
+
+def _check_help(source: RuleSource, number: int, text: str) -> Iterator[LintIssue]:
+    """Find advice that threads showed to be useless or harmful for this failure."""
+    for advice in source.rule.no_help:
+        if found := compiled(advice.text).search(text):
+            what = f"the step advises what does not help: {found[0]}"
+            yield source.issue("no-help", ("remedy", number), what, advice.because, "take the step out")

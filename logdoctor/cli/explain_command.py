@@ -73,8 +73,9 @@ def _answer_without_code(
     from logdoctor.codes.search import code_names
 
     if found:
-        signature = _read(folders).signatures.get(found[0].signature)
-        title, *rows = rule_rows(query, found, signature.near if signature else (), lang, full=full)
+        book = _read(folders)
+        signature = book.signatures.get(found[0].signature)
+        title, *rows = rule_rows(query, found, signature.near if signature else (), lang, book.defects, full=full)
         yield from _layout(": ".join(filter(None, title)), rows)
     elif " " not in query or not _diagnose(query, lang, folders):
         rules = _read(folders).rules

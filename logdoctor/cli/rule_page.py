@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from logdoctor.codes.search import squash
 from logdoctor.codes.table import labels
-from logdoctor.model import DecisionRow, Rule
-from logdoctor.model.rule import StepWords
+from logdoctor.model import Confirmed, DecisionRow, DefectRow, Defects, Rule, StepWords
 from logdoctor.model.tools import TOOLS
 
 MOST_LINES = 3
@@ -23,7 +22,7 @@ def find_rules(query: str, rules: Sequence[Rule]) -> list[Rule]:
 
 
 def rule_rows(
-    query: str, rules: Sequence[Rule], near: Sequence[str], lang: str, *, full: bool
+    query: str, rules: Sequence[Rule], near: Sequence[str], lang: str, defects: Defects, *, full: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield pairs of a label and a text. The first pair is the name and the title."""
     rule, label = rules[0], labels(lang)
@@ -32,9 +31,15 @@ def rule_rows(
     yield name, _told(words.title)
     yield label["meaning"], _told(words.cause)
     yield label["decision"], decision_text(rule.decisions, lang)
-    for number, (text, commands) in enumerate(_steps(words.remedy), 1):
-        yield label["steps"] if number == 1 else "", f"{number}. {text}"
+    for number, (text, commands, confirmed) in enumerate(_steps(words.remedy), 1):
+        told = _confirmation(confirmed, label, full=full)
+        yield label["steps"] if number == 1 else "", " ".join(filter(None, (f"{number}. {text}", told)))
         yield from (("", f"   $ {command}") for command in commands)
+    for number, advice in enumerate(rule.no_help):
+        yield "" if number else label["no-help"], advice.because
+    rows = [row for row in defects.rows if row.signature == rule.signature]
+    for number, row in enumerate(rows):
+        yield "" if number else label["defects"], defect_text(row, defects, lang, full=full)
     lines = [line for line in rule.examples[0].log.splitlines() if line.strip()] if rule.examples else []
     for number, line in enumerate(lines[:MOST_LINES]):
         yield "" if number else label["looks"], line.strip()
@@ -55,7 +60,7 @@ def _condition(term: str, label: Mapping[str, str]) -> str:
     return label.get(f"when.{term}") or label["when.value"].format(value=term.replace("=", " = ").replace(",", " | "))
 
 
-def _steps(remedy: Sequence[StepWords]) -> Iterator[tuple[str, list[str]]]:
+def _steps(remedy: Sequence[StepWords]) -> Iterator[tuple[str, list[str], Confirmed]]:
     """Yield each step once, with its commands. Steps of several tools that say the same are one."""
     same: dict[str, list[StepWords]] = {}
     for step in remedy:
@@ -64,7 +69,29 @@ def _steps(remedy: Sequence[StepWords]) -> Iterator[tuple[str, list[str]]]:
         tools = [[name for key, names in step.when if key in TOOLS for name in names] for step in steps]
         names = ", ".join(dict.fromkeys(name for each in tools for name in each)) if all(tools) else ""
         commands = dict.fromkeys(_named(command) for step in steps for command in step.run)
-        yield f"{names}: {text}" if names else text, [*commands]
+        confirmed = max((step.confirmed for step in steps), key=lambda confirmed: confirmed.threads)
+        yield f"{names}: {text}" if names else text, [*commands], confirmed
+
+
+def _confirmation(confirmed: Confirmed, label: Mapping[str, str], *, full: bool) -> str:
+    """Return how many threads confirm a step, and some of them: ``(confirmed in 7 threads: owner/repo#12)``."""
+    key = "confirmed.1" if confirmed.threads == 1 else "confirmed.n"
+    count = label[key].format(threads=confirmed.threads) if confirmed.threads else ""
+    see = label["confirmed.see"].format(see=", ".join(confirmed.see)) if full and confirmed.see else ""
+    told = "; ".join(filter(None, (count, see)))
+    return f"({told})" if told else ""
+
+
+def defect_text(row: DefectRow, defects: Defects, lang: str, *, full: bool) -> str:
+    """Return a known defect in one line, with the way round and the source if ``full``."""
+    label = labels(lang)
+    versions = row.last if row.first == row.last else f"{row.first}–{row.last}"
+    versions = versions if row.first else label["defect.until"].format(last=row.last)
+    text = label["defect.mended" if row.mended else "defect"].format(
+        name=defects.name(row.package), versions=versions, mended=row.mended, defect=defects.say(row.defect, lang)
+    )
+    more = [defects.say(row.way_round, lang), f"({row.source})"] if full else []
+    return " ".join(filter(None, (text, *more)))
 
 
 def _told(forms: Sequence[str]) -> str:

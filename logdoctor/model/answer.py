@@ -194,6 +194,31 @@ class Step(Struct, frozen=True):
     """One or two sentences."""
     commands: tuple[str, ...] = ()
     """Commands that can be copied as they stand."""
+    confirmed: Count = 0
+    """Number of public threads that ended well by this step."""
+
+
+class Defect(Struct, frozen=True):
+    """A known defect of a package, in the version that the job uses."""
+
+    package: str
+    """The name of the package."""
+    version: str
+    """The version that the log tells."""
+    line: Line
+    """The line that tells it."""
+    first: str
+    """The first version with the defect; empty if all before have it."""
+    last: str
+    """The last version with the defect."""
+    mended: str
+    """The first version without it; empty if none is known."""
+    defect: str
+    """The defect as a sentence."""
+    way_round: str
+    """A way to do without another version; empty if none is known."""
+    source: str
+    """The release notes or the issue that tell of it."""
 
 
 class Cause(Struct, frozen=True):
@@ -237,6 +262,8 @@ class Cause(Struct, frozen=True):
     """Ranks and machines where the failure was seen, whether they caused it or not."""
     victims: Count = 0
     """Number of ranks that report a consequence of this cause, and neither are culprits nor report the same failure."""
+    defects: tuple[Defect, ...] = ()
+    """Known defects that show in this way, of packages whose version the log tells."""
 
 
 class Suspect(Struct, frozen=True):

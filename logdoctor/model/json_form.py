@@ -21,8 +21,9 @@ Adapter = Callable[[Any], Any]
 
 LAYOUTS: Mapping[str, str] = {
     "Cause": "signature rule rule_origin? title summary confidence by culprit place owner values checked action steps "
-    "references evidence facts explains victims",
+    "references evidence facts explains victims defects",
     "Comparison": "schema differences only_bad only_good good bad",
+    "Defect": "package version file=line.file line=line.number first last mended defect way_round source",
     "Culprit": "scope ranks local_ranks hosts gpus pids peers first reporters why probably",
     "Diagnosis": "schema verdict verdict_known_by decision causes suspects symptoms harmless unexplained novel "
     "job.name=name job.*=job job.runs=runs coverage.*=coverage coverage.not_read=problems redaction problems made_by",

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from logdoctor.model.claims import Claim
 from logdoctor.model.log import Level, Scalar
@@ -71,6 +72,50 @@ def split_thing(what: str) -> tuple[str, tuple[str, ...]]:
     return thing, tuple(settings.split(",")) if settings else ()
 
 
+class PackageRow(Struct, frozen=True):
+    """A row of packages.tsv: a package of which defects are known."""
+
+    package: str
+    name: str
+    """The name for a person."""
+    spelling: str
+    """Regular expression for the name in logs, for example ``(?:py)?torch``."""
+
+
+class DefectRow(Struct, frozen=True):
+    """A row of defects.tsv: a defect of some versions of a package, and how it shows."""
+
+    package: str
+    first: str
+    """The first version with the defect, or "" for all before."""
+    last: str
+    """The last version with the defect."""
+    signature: str
+    when: str
+    """The conditions by which it shows, as in `DecisionRow`."""
+    mended: str
+    """The first version without it, or ""."""
+    way_round: str
+    """A way to do without another version, or ""."""
+    defect: str
+    source: str
+
+
+class Defects(Struct, frozen=True):
+    """Known defects, and the packages that have them."""
+
+    rows: tuple[DefectRow, ...] = ()
+    packages: tuple[PackageRow, ...] = ()
+    words: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    """The sentences in other languages, by language and English sentence."""
+
+    def name(self, package: str) -> str:
+        return next((row.name for row in self.packages if row.package == package), package)
+
+    def say(self, sentence: str, lang: str) -> str:
+        return dict(self.words).get(lang, {}).get(sentence, sentence)
+
+
 class OwnerRow(Struct, frozen=True):
     """A row of owners.tsv: who has to change something if the condition ``when`` holds.
 
@@ -104,6 +149,26 @@ Forms = tuple[str, ...]
 """Forms of one sentence, the fullest first. The first form whose slots are all known is told."""
 
 
+class Confirmed(Struct, frozen=True):
+    """The ends of public threads, or the manuals, that show that a step mends the failure."""
+
+    threads: int = 0
+    """Number of threads in which it was the mend."""
+    see: tuple[str, ...] = ()
+    """Two or three of them as ``owner/repo#number``, or the page of a manual."""
+    last: int = 0
+    """The year of the last one."""
+
+
+class NoHelp(Struct, frozen=True):
+    """Advice that threads showed to be useless or harmful. The steps of the rule must not give it."""
+
+    text: str
+    """Regular expression for the text of a step and its commands."""
+    because: str
+    see: tuple[str, ...] = ()
+
+
 class StepWords(Struct, frozen=True):
     """A step of a remedy."""
 
@@ -114,6 +179,7 @@ class StepWords(Struct, frozen=True):
     """The jobs that the step fits, for example ``(("scheduler", ("slurm",)), ("knows", ("host",)))``."""
     first: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The jobs in which the step stands first, in the same form."""
+    confirmed: Confirmed = Confirmed()
 
 
 class Words(Struct, frozen=True):
@@ -193,6 +259,7 @@ class Rule(Struct, frozen=True):
     ``by progress``: steps or a good end.  ``by a good end``: only a good end, because the failure ended the job and
     steps below it in the log were printed before.  ``never``: the work that continues is wrong.
     """
+    no_help: tuple[NoHelp, ...] = ()
     guards: Mapping[str, str] = field(default_factory=dict)
     """Regular expressions for the whole values of slots. Another value is not told."""
 
@@ -214,6 +281,4 @@ class Rule(Struct, frozen=True):
         if words is None or len(words.remedy) != len(english.remedy):
             return words or english
         steps = zip(words.remedy, english.remedy, strict=True)
-        return Words(
-            words.title, words.cause, tuple(StepWords(own.do, step.run, step.when, step.first) for own, step in steps)
-        )
+        return Words(words.title, words.cause, tuple(replace(step, do=own.do) for own, step in steps))

@@ -41,6 +41,7 @@ from logdoctor.pipeline.excerpts import AROUND, Excerpt, Excerpts
 from logdoctor.pipeline.fallback import add_guess
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 from logdoctor.pipeline.new_templates import add_new_templates
+from logdoctor.pipeline.package_versions import version_of
 from logdoctor.pipeline.pulse import hear_work, listen
 from logdoctor.pipeline.surrounding_lines import add_context
 from logdoctor.reasoning import Reasoner
@@ -49,6 +50,7 @@ from logdoctor.reasoning.lifecycle.attempts import MAX_FILES
 from logdoctor.reasoning.lifecycle.machine_records import MachineRecords
 from logdoctor.reasoning.lifecycle.spans import may_end_a_run
 from logdoctor.reasoning.verdict.decision import Unread, decide
+from logdoctor.reasoning.verdict.known_defects import tell_defects
 from logdoctor.reasoning.verdict.restart import SLURM
 from logdoctor.render.catalogue import catalogue
 
@@ -179,7 +181,10 @@ class Analysis:
         problems = (*pack.faults, *reader.problems)
         diagnosis = replace(diagnosis, coverage=coverage, problems=problems, made_by=pack.made_by)
         diagnosis = add_guess(diagnosis, observed.counter, pack, words, self.model)
+        version = partial(version_of, state=observed.reasoner.state, excerpts=reader.excerpts)
+        diagnosis, ask = tell_defects(diagnosis, pack.defects, version, words)
         decision = decide(diagnosis, words, partial(_decisions_about, pack), hung=self.hung, unread=missing)
+        decision = replace(decision, collect=(*decision.collect, *ask))
         return add_new_templates(replace(diagnosis, decision=decision), reader.excerpts, words, self.baseline)
 
 

@@ -15,7 +15,7 @@ from logdoctor.model import Cause, Culprit, Diagnosis, InputError, Rule
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.pipeline.knowledge import Knowledge
-from logdoctor.reasoning.findings.wording import fill_words
+from logdoctor.reasoning.findings.wording import Circumstances, fill_words
 
 MAX_EVIDENCE = 3
 _EXIT_CODE_ONLY = later(r"(?:exit(?:ed)? (?:with )?|return ?)(?:code|status)\b[^\n\d]{0,12}-?\d{1,10}\W*$")
@@ -57,7 +57,7 @@ def _make_guess(rule: Rule, probability: float, diagnosis: Diagnosis, words: Cat
     """Return the guess as a cause without a culprit. A resemblance proves no rank and no host."""
     job = diagnosis.job
     tools = {"scheduler": [job.scheduler] if job.scheduler else [], "launcher": [job.launcher] if job.launcher else []}
-    texts = fill_words(rule.say(words.lang), {}, tools)
+    texts = fill_words(rule.say(words.lang), {}, Circumstances(tools))
     percent = f"{probability:.0%}".rstrip("%")
     return Cause(
         signature=rule.signature,

@@ -21,7 +21,7 @@ from logdoctor.logs import format_table, record_patterns
 from logdoctor.logs.record_pattern import RecordPattern
 from logdoctor.logs.repeats import Repeats
 from logdoctor.matcher import Atom, Matcher, Pattern, Plan, make_plan
-from logdoctor.model import MadeBy, Mechanism, Problem, Rule, RuleError, Symptom
+from logdoctor.model import Defects, MadeBy, Mechanism, Problem, Rule, RuleError, Symptom
 from logdoctor.model.digests import blake2b
 from logdoctor.model.kinds import fits
 from logdoctor.pack import cached_files, shipped
@@ -30,7 +30,7 @@ from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.packages import installed_rules
 from logdoctor.version import __version__
 
-FORMAT = 38
+FORMAT = 39
 """Increase it if the compiled data or the derivation of texts changes."""
 TABLE = "rules"
 _PREFIX = f"rules-{__version__}-{FORMAT}-"
@@ -44,6 +44,7 @@ class Compiled(Struct, frozen=True):
     """Number of the patterns of formats, which come first in the plan."""
     rules: tuple[Rule, ...]
     mechanism: Mechanism
+    defects: Defects
     scanned: frozenset[int]
     digest: str
     faults: tuple[Problem, ...]
@@ -64,6 +65,7 @@ class Knowledge(Struct, frozen=True):
     faults: tuple[Problem, ...] = ()
     digest: str = ""
     """Digest of the rules' content, independent of their folders."""
+    defects: Defects = Defects()
     repeats: Repeats | None = field(default_factory=Repeats)
     """Forms of lines that were learned. None: all lines go the long way."""
 
@@ -85,7 +87,8 @@ def gather(folders: Sequence[Path], *, engine: str | None = None) -> Knowledge:
     """
     compiled = _load(folders)
     matcher = Matcher.load(compiled.plan, cached_files.folder(), engine)
-    return Knowledge(compiled.rules, compiled.mechanism, compiled.scanned, matcher, compiled.faults, compiled.digest)
+    read = compiled
+    return Knowledge(read.rules, read.mechanism, read.scanned, matcher, read.faults, read.digest, read.defects)
 
 
 def _load(folders: Sequence[Path]) -> Compiled:
@@ -153,8 +156,9 @@ def compile_rules(folders: Sequence[Path], base: Compiled | None = None, known: 
         first_symptom=count,
         rules=tuple(rules),
         mechanism=ruleset.mechanism,
+        defects=ruleset.defects,
         scanned=frozenset(n for n, pattern in enumerate(patterns[count:]) if pattern.atoms),
-        digest=_digest(rules, ruleset.mechanism),
+        digest=_digest(rules, ruleset.mechanism, ruleset.defects),
         faults=tuple(fault.as_problem() for fault in faults),
     )
 
@@ -205,9 +209,9 @@ def _without_examples(rule: Rule) -> Rule:
     return replace(rule, path="" if is_ours else rule.path, examples=(), near_misses=())
 
 
-def _digest(rules: Iterable[Rule], mechanism: Mechanism) -> str:
+def _digest(rules: Iterable[Rule], *tables: Mechanism | Defects) -> str:
     contents = sorted(msgspec.json.encode(replace(rule, path=""), order="sorted") for rule in rules)
-    contents.append(msgspec.json.encode(mechanism, order="sorted"))
+    contents += (msgspec.json.encode(table, order="sorted") for table in tables)
     return blake2b(b"\n".join(contents), digest_size=6).hexdigest()
 
 

@@ -125,6 +125,11 @@ class JobState:
         return tools
 
     @property
+    def versions_of_run(self) -> tuple[tuple[str, str], ...]:
+        """Products with their versions in the selected run."""
+        return tuple(self.versions.of_run(self._wanted))
+
+    @property
     def launcher(self) -> str | None:
         return next(iter(self.tools["launcher"]), None)
 
@@ -190,7 +195,7 @@ class JobState:
             ranks_expected=self.processes.expected,
             ranks_seen=tuple(sorted(self.processes.ranks)),
             hosts=self.processes.hosts_of_run(self._wanted),
-            versions=tuple(self.versions.of_run(self._wanted)),
+            versions=self.versions_of_run,
             launcher=self.launcher,
             id=self.job_id,
             scheduler=next(iter(self.tools["scheduler"]), None),

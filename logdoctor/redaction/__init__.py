@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from logdoctor.model import Comparison, Diagnosis, Difference, JobSummary, Redacted, Step
+from logdoctor.model import Comparison, Defect, Diagnosis, Difference, JobSummary, Redacted, Step
 from logdoctor.redaction.addresses import find_addresses
 from logdoctor.redaction.assignments import find_assignments
 from logdoctor.redaction.hosts import KnownHosts, find_hosts_by_context, find_hosts_by_shape, is_distinct
@@ -119,12 +119,14 @@ class _Redactor:
             return replace(part, good=good, bad=bad)
         if isinstance(part, Step):
             return self._redact_step(part)
+        if isinstance(part, Defect):
+            return replace(part, line=self.redact(part.line))
         return self._redact_fields(part) if isinstance(part, Struct) else part
 
     def _redact_step(self, step: Step) -> Step:
         """Redact a step. Commands that hold a name are left out, because they could not be run any more."""
         real = all(self.redact_text(command) == command for command in step.commands)
-        return Step(self.redact_text(step.text), step.commands if real else ())
+        return replace(step, text=self.redact_text(step.text), commands=step.commands if real else ())
 
     def _redact_fields(self, part: Any, *apart: str) -> Any:
         """Redact the fields of ``part`` except those in ``apart``."""

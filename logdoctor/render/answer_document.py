@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec.structs import replace
 
 from logdoctor.frames import find_frame
-from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Progress, Step
+from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummary, Progress
 from logdoctor.model.escape import escape_all
 from logdoctor.model.numbers import number
 from logdoctor.model.sentences import split_sentences
@@ -168,7 +168,7 @@ def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     elif not calm:
         seen = (*(line for suspect in diagnosis.suspects for line in suspect.evidence), *diagnosis.unexplained)
         yield Section("proof", words("proof"), tuple(log_lines(seen)))
-    yield Section("do", words("do.hung" if diagnosis.decision.running else "do"), tuple(_tasks(diagnosis)))
+    yield Section("do", words("do.hung" if diagnosis.decision.running else "do"), tuple(_tasks(diagnosis, words)))
     for other in diagnosis.further_faults:
         text = words("also", signature=other.signature, title=other.title)
         yield Section("also", "", (text,))
@@ -252,22 +252,18 @@ def log_lines(evidence: Iterable[Evidence], told: Collection[str] = ()) -> Itera
         whys.add(line.why)
 
 
-def _tasks(diagnosis: Diagnosis) -> Iterator[Task]:
+def _tasks(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Task]:
     """Yield what to do: first the decision, then the steps of the cause, or what to collect."""
     cause, decision = diagnosis.answer, diagnosis.decision
-    yield from map(_task, decision.steps)
+    yield from (details.task(step, words) for step in decision.steps)
     if cause is None:
         sentence = decision.sentence if diagnosis.verdict == "nothing-to-judge" else ""
         collect = () if decision.running and decision.steps else decision.collect
         yield from (Task(text) for text in (sentence, *collect) if text)
         return
-    yield from map(_task, cause.steps)
+    yield from (details.task(step, words) for step in cause.steps)
     if not decision.steps and not cause.steps:
         yield Task(decision.sentence)
-
-
-def _task(step: Step) -> Task:
-    return Task(step.text, step.commands)
 
 
 def _doubts(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:

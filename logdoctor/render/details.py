@@ -8,7 +8,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.model import CALM, Cause, Check, Diagnosis, Evidence, JobSummary, Owner, Problem, Run, SymptomSeen
+from logdoctor.model import CALM, Cause, Check, Diagnosis, Evidence, JobSummary, Owner, Problem, Run, Step, SymptomSeen
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.document import Block, LogLine, Row, Section, Task
 from logdoctor.render.entity_names import host_names, location_name, ranges, rank_count, rank_names
@@ -33,7 +33,7 @@ def sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
         yield _detail("checked", words, checks(cause, words, "confirmed", "contradicted"))
         yield _detail("references", words, cause.references)
     for other in others:
-        yield Section("fault", words("fault", signature=other.signature), tuple(_fault(other)), detail=True)
+        yield Section("fault", words("fault", signature=other.signature), tuple(_fault(other, words)), detail=True)
     if calm and diagnosis.novel:  # the user asked what a good run did not print
         yield Section("seen.new", words("seen.new"), tuple(log_line(novel.evidence) for novel in diagnosis.novel))
     if not calm:
@@ -70,12 +70,18 @@ def _detail(key: str, words: Catalogue, blocks: Iterable[Block]) -> Section:
     return Section(key, words(key), tuple(blocks), detail=True)
 
 
-def _fault(cause: Cause) -> Iterator[Block]:
+def _fault(cause: Cause, words: Catalogue) -> Iterator[Block]:
     """Yield a second fault with its proof and steps."""
     yield cause.title
     yield cause.summary
     yield from map(log_line, cause.evidence[:2])
-    yield from (Task(step.text, step.commands) for step in cause.steps)
+    yield from (task(step, words) for step in cause.steps)
+
+
+def task(step: Step, words: Catalogue) -> Task:
+    """Return the step with the number of threads that confirm it."""
+    confirmed = words.count("step.confirmed", step.confirmed) if step.confirmed else ""
+    return Task(words("space").join(filter(None, (step.text, confirmed))), step.commands)
 
 
 def _guess(cause: Cause, words: Catalogue) -> Iterator[Block]:

@@ -15,6 +15,8 @@ BASE = "rule"
 """Name of the file of a signature's own rule."""
 TRANSLATIONS = "i18n"
 """Folder with the words of rules in other languages."""
+MENDS_FILE = "mends.yaml"
+"""Steps that a site adds to the remedies of rules."""
 
 
 class RuleFile(NamedTuple):
@@ -35,7 +37,7 @@ def shipped_rules() -> Path:
 def rule_files(folder: Path) -> list[RuleFile]:
     """Return the file of every rule below ``folder``, sorted by id."""
     paths = (path.relative_to(folder) for path in folder.rglob("*" + SUFFIX))
-    return sorted(_rule_file(folder, path) for path in paths if path.parts[0] != TRANSLATIONS)
+    return sorted(_rule_file(folder, path) for path in paths if path.parts[0] not in (TRANSLATIONS, MENDS_FILE))
 
 
 def _rule_file(folder: Path, path: Path) -> RuleFile:

@@ -46,10 +46,11 @@ _Row = TypeVar("_Row")
 def read_decisions(path: Path, errors: list[RuleError]) -> Decisions:
     """Read the table. A missing file is an empty table. Faulty lines are added to ``errors`` and left out."""
     conditions = f"{', '.join((ALWAYS, *JOB_CONDITIONS))}, NAME, NAME=VALUE, joined by &"
-    return _read(path, DecisionRow, DECISIONS, _is_condition, conditions, errors, _check_thing)
+    return _read(path, DecisionRow, DECISIONS, is_condition, conditions, errors, _check_thing)
 
 
-def _is_condition(when: str) -> bool:
+def is_condition(when: str) -> bool:
+    """Return whether the condition of a row is understood."""
     return when == ALWAYS or all(map(_is_term, when.split("&")))
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from logdoctor.model import Mechanism, OwnerRow, Role, Rule, RuleError, RulesError
+from logdoctor.model import Defects, Mechanism, OwnerRow, Role, Rule, RuleError, RulesError
 from logdoctor.pack.yaml_lines import Document, Faults
 from logdoctor.ruleset import RuleFile
 from logdoctor.ruleset.decisions import DECISIONS_FILE, OWNERS_FILE, Decisions, Owners, read_decisions, read_owners
+from logdoctor.ruleset.defects import read_defects
 from logdoctor.ruleset.documents import read_documents
+from logdoctor.ruleset.mends import read_mends, with_mends
 from logdoctor.ruleset.reader import read_rule
 from logdoctor.ruleset.tables import ACTIONS, CLASSES, END_OF_LIFE, VERDICTS, Signature, Tables, read_tables
 
@@ -30,6 +32,7 @@ class Ruleset(Struct, frozen=True):
     rules: tuple[Rule, ...] = ()
     signatures: dict[str, Signature] = field(default_factory=dict)
     mechanism: Mechanism = Mechanism()
+    defects: Defects = Defects()
     faults: tuple[RuleError, ...] = ()
     documents: dict[str, Document] = field(default_factory=dict)
 
@@ -55,21 +58,26 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
     faults: list[RuleError] = []
     tables = read_tables(folders, faults)
     choices = _choices(folders, faults)
+    defects = read_defects(folders, tables.signatures, faults)
     names = {rule.id for rule in base}
     for folder in folders[1:] if base else folders:
         files = [*read_documents(folder, faults)]
-        if not files:
+        mends, mend_faults = read_mends(folder, faults)
+        if not files and not mends:
             faults.append(_empty(folder))
         for file, document in files:
             names.add(file.id)
             rule = _read_rule(file, document, tables, choices, faults) if document else None
             if rule and document:
                 rules_by_id[file.id] = rule, document
+        for rule in with_mends([rule for rule, _ in rules_by_id.values()], mends, mend_faults):
+            rules_by_id[rule.id] = rule, rules_by_id[rule.id][1]
+        faults += mend_faults.errors
     rules = tuple(rules_by_id[rule_id][0] for rule_id in sorted(rules_by_id))
     faults += _check_together(rules, {*names, *tables.signatures})
     documents = {rule_id: document for rule_id, (_, document) in rules_by_id.items()}
     distinct = {str(fault): fault for fault in faults}  # variants repeat the faults of what they take from their base
-    return Ruleset(rules, tables.signatures, tables.mechanism, tuple(distinct.values()), documents)
+    return Ruleset(rules, tables.signatures, tables.mechanism, defects, tuple(distinct.values()), documents)
 
 
 def _choices(folders: Sequence[Path], errors: list[RuleError]) -> tuple[Decisions, Owners]:

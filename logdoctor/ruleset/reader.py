@@ -9,7 +9,7 @@ from typing import Any
 import regex
 
 from logdoctor.codes import column_values
-from logdoctor.model import CLAIMS, Because, Claim, DecisionRow, Example, Rule, Symptom, pack_words
+from logdoctor.model import CLAIMS, Because, Claim, DecisionRow, Example, NoHelp, Rule, Symptom, pack_words
 from logdoctor.model.rule import InLanguages
 from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Document, Faults, Path
@@ -17,11 +17,11 @@ from logdoctor.ruleset import RuleFile
 from logdoctor.ruleset.decisions import DECISIONS
 from logdoctor.ruleset.durations import DURATION
 from logdoctor.ruleset.tables import ACTIONS, read_claim
-from logdoctor.ruleset.words_reader import check_column, read_words
+from logdoctor.ruleset.words_reader import check_column, read_no_help, read_words
 
 KEYS = (
     "title cause action remedy references symptoms when because examples near_misses text "
-    "signature failure_class claims role strength evidence culprit guards outlived reason decision lint"
+    "signature failure_class claims role strength evidence culprit guards outlived reason decision not lint"
 ).split()
 REQUIRED = "title cause remedy references symptoms examples near_misses".split()
 HEALTHY = "healthy"
@@ -76,6 +76,7 @@ def read_rule(document: Document, file: RuleFile, faults: Faults) -> Rule | None
         near_misses=_examples(data.get("near_misses"), "near_misses", "", faults),
         path=str(file.path),
         decisions=_decision(data, faults),
+        no_help=_no_help(data, faults),
     )
     return rule if len(faults.errors) == before else None
 
@@ -103,6 +104,12 @@ def _guards(value: Any, faults: Faults) -> dict[str, str]:
         faults.add(("guards",), "'guards' is not understood", "", "guards: {errno: '[1-9][0-9]*'}")
         return {}
     return {name: text for name, text in (value or {}).items() if _is_regex(text, ("guards", name), faults)}
+
+
+def _no_help(data: dict[str, Any], faults: Faults) -> tuple[NoHelp, ...]:
+    path: Path = ("not",)
+    rows = read_no_help(data.get("not"), path, faults)
+    return tuple(row for number, row in enumerate(rows) if _is_regex(row.text, (*path, number, "text"), faults))
 
 
 def _check_lint(value: Any, faults: Faults) -> None:

@@ -45,7 +45,7 @@ def read_signatures(path: Path, errors: list[RuleError]) -> dict[str, Signature]
         return Signature(name, family, _one_of(action, ACTIONS), failure_class, kind_of, meaning, _list(near), where)
 
     columns = f"id, family, action ({', '.join(ACTIONS)}), failure_class, kind_of, meaning, near (may be left out)"
-    return {row.id: row for row in _read(path, columns, read, errors)}
+    return {row.id: row for row in read_rows(path, columns, read, errors)}
 
 
 class Tables(Struct, frozen=True):
@@ -62,8 +62,8 @@ def read_tables(folders: Sequence[Path], errors: list[RuleError]) -> Tables:
     rows: list[tuple[list[Arrow], str]] = []
     for folder in folders:
         signatures |= read_signatures(folder / SIGNATURES, errors)
-        classes |= {c.id: c for c in _read(folder / CLASSES, _CLASS_COLUMNS, _read_class, errors)}
-        rows += _read(folder / MECHANISM, _ARROW_COLUMNS, _read_arrows, errors)
+        classes |= {c.id: c for c in read_rows(folder / CLASSES, _CLASS_COLUMNS, _read_class, errors)}
+        rows += read_rows(folder / MECHANISM, _ARROW_COLUMNS, _read_arrows, errors)
     errors += _faults(signatures, classes, rows)
     wider = {s.id: s.kind_of for s in signatures.values() if s.kind_of}
     return Tables(signatures, Mechanism(classes, tuple(a for row, _ in rows for a in row), wider))
@@ -100,7 +100,7 @@ def _read_arrows(cells: list[str], where: str) -> tuple[list[Arrow], str]:
     return [Arrow(source, target, place, limit) for target in _list(targets)], where
 
 
-def _read(path: Path, columns: str, read: Callable[[list[str], str], Any], errors: list[RuleError]) -> list[Any]:
+def read_rows(path: Path, columns: str, read: Callable[[list[str], str], Any], errors: list[RuleError]) -> list[Any]:
     """Return what ``read`` makes of each row. It raises ValueError for a faulty row. ``-`` is an empty cell."""
     if not os.path.lexists(path):
         return []

@@ -6,12 +6,14 @@ import re
 from typing import Any
 
 from logdoctor.codes import column_names
-from logdoctor.model import ABSENCES, CLAIMS, FACT_TYPES, StepWords, Words
+from logdoctor.model import ABSENCES, CLAIMS, FACT_TYPES, Confirmed, NoHelp, StepWords, Words
 from logdoctor.model.tools import TOOLS
+from logdoctor.pack.version_ranges import is_requirement
 from logdoctor.pack.yaml_lines import Faults, Path
 
-STEP_KEYS = ("do", "run", "when", "first_if")
-WHEN_KEYS = (*TOOLS, "knows", "lacks", "is")
+STEP_KEYS = ("do", "run", "when", "first_if", "confirmed")
+WHEN_KEYS = (*TOOLS, "knows", "lacks", "is", "says", "version")
+CONFIRMED_KEYS = ("threads", "see", "last")
 COLUMN = re.compile(r"\{(\w+\.\w+)[?}]")
 
 
@@ -23,7 +25,7 @@ def read_words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
     words = Words(
         _forms(data.get("title"), (*path, "title"), faults),
         _forms(data.get("cause"), (*path, "cause"), faults),
-        tuple(_step(step, (*path, "remedy", number), faults) for number, step in enumerate(steps)),
+        tuple(read_step(step, (*path, "remedy", number), faults) for number, step in enumerate(steps)),
     )
     for text in (*(form for forms in words.texts for form in forms), *(c for s in words.remedy for c in s.run)):
         for name in COLUMN.findall(text):
@@ -41,14 +43,45 @@ def _forms(value: Any, path: Path, faults: Faults) -> tuple[str, ...]:
     return ("",)
 
 
-def _step(value: Any, path: Path, faults: Faults) -> StepWords:
+def read_step(value: Any, path: Path, faults: Faults) -> StepWords:
     if not isinstance(value, dict):
         return StepWords(_forms(value, path, faults))
     if not value.get("do") or set(value) - {*STEP_KEYS}:
         faults.add(path, "this step is not understood", "", f"a text, or a mapping with {', '.join(STEP_KEYS)}")
     commands = _forms(value["run"], (*path, "run"), faults) if "run" in value else ()
     when, first = (_conditions(value.get(key) or {}, (*path, key), faults) for key in ("when", "first_if"))
-    return StepWords(_forms(value.get("do"), (*path, "do"), faults), commands, when, first)
+    confirmed = _confirmed(value.get("confirmed") or {}, (*path, "confirmed"), faults)
+    return StepWords(_forms(value.get("do"), (*path, "do"), faults), commands, when, first, confirmed)
+
+
+def _confirmed(value: Any, path: Path, faults: Faults) -> Confirmed:
+    if value == {}:
+        return Confirmed()
+    if isinstance(value, dict) and value.get("see") and not set(value) - {*CONFIRMED_KEYS}:
+        threads, last, see = value.get("threads", 0), value.get("last", 0), _forms(value["see"], (*path, "see"), faults)
+        if isinstance(threads, int) and isinstance(last, int) and threads >= 0:
+            return Confirmed(threads, see, last)
+    faults.add(
+        path, "'confirmed' is not understood", "", "{threads: 3, see: [owner/repo#12, NCCL user guide], last: 2026}"
+    )
+    return Confirmed()
+
+
+def read_no_help(value: Any, path: Path, faults: Faults) -> tuple[NoHelp, ...]:
+    """Return the advice that does not help."""
+    if value is None:
+        return ()
+    rows = value if isinstance(value, list) else [None]
+    read = []
+    for number, row in enumerate(rows):
+        is_read = isinstance(row, dict) and {"text", "because"} <= {*row} <= {"text", "because", "see"}
+        if is_read and isinstance(row["text"], str) and isinstance(row["because"], str):
+            see = _forms(row["see"], (*path, number, "see"), faults) if "see" in row else ()
+            read.append(NoHelp(row["text"], row["because"].strip(), see))
+        else:
+            cure = "[{text: regular expression, because: reason, see: [owner/repo#12]}]"
+            faults.add((*path, number), "'not' is not understood", "", cure)
+    return tuple(read)
 
 
 def _conditions(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -63,6 +96,8 @@ def _conditions(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, tupl
             faults.add((*path, key), f"no {key} is called {', '.join(unknown)}", "", known)
         if key == "is" and not all("=" in term for term in wanted):
             faults.add((*path, key), "'is' compares a value", "", "NAME=VALUE,...")
+        if key == "version" and not all(map(is_requirement, wanted)):
+            faults.add((*path, key), "'version' names a package and its versions", "", "nccl>=2.27,<2.28")
     return conditions
 
 

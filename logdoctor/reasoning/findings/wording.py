@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from logdoctor.model import Step, StepWords, Value, Words
 from logdoctor.model.chinese import space_chinese
 from logdoctor.model.tools import TOOLS, Tools
 from logdoctor.pack.regexes import later
+from logdoctor.pack.version_ranges import package_of, satisfies
 
 OPEN = later(r"\{(\w+(?:\.\w+)?)([?}])")
 _DEFAULT = later(r"\{(\w+(?:\.\w+)?)\|")
@@ -49,9 +50,21 @@ class FilledWords(Struct, frozen=True):
     steps: tuple[Step, ...]
 
 
-def fill_words(words: Words, values: Values, tools: Tools) -> FilledWords:
+class Circumstances(Struct, frozen=True):
+    """The facts by which steps are chosen, beside the values of the finding."""
+
+    tools: Tools
+    settings: Collection[tuple[str, str]] = ()
+    """Settings of the job."""
+    versions: Mapping[str, str] = {}
+    """Versions by package, in the spelling of `package_key`."""
+    said: str = ""
+    """The proof, in small letters."""
+
+
+def fill_words(words: Words, values: Values, about: Circumstances) -> FilledWords:
     """Fill the words. Tell only the steps that fit the job."""
-    steps = (fill_step(step, values) for step in choose_steps(words.remedy, values, tools))
+    steps = (fill_step(step, values) for step in choose_steps(words.remedy, values, about))
     return FilledWords(fill_title(words.title, values), fill_forms(words.cause, values), tuple(steps))
 
 
@@ -75,7 +88,8 @@ def fill_title(forms: Sequence[str], values: Values) -> str:
 
 def fill_step(step: StepWords, values: Values) -> Step:
     commands = (_fill_command(command, values) for command in step.run)
-    return Step(fill_forms(step.do, values), tuple(command for command in commands if command))
+    told = tuple(command for command in commands if command)
+    return Step(fill_forms(step.do, values), told, step.confirmed.threads)
 
 
 def _fill_command(command: str, values: Values) -> str:
@@ -85,34 +99,52 @@ def _fill_command(command: str, values: Values) -> str:
     return fill(command, values) if is_safe else ""
 
 
-def choose_steps(steps: Sequence[StepWords], values: Values, tools: Tools) -> Sequence[StepWords]:
-    """Return the steps that fit the job.
+def choose_steps(steps: Sequence[StepWords], values: Values, about: Circumstances) -> Sequence[StepWords]:
+    """Return the steps that fit the job, in order.
 
     A step for one tool, for example one scheduler, is told if the job is known to use it. If no step is left, the
-    steps for tools that the job may use are told.
+    steps for tools that the job may use are told. Steps that threads or manuals confirm stand before the others: first
+    those of which most conditions hold, then those of most threads.
     """
-    fitting = [step for step in steps if all(_fits(key, wanted, values, tools) for key, wanted in step.when)]
+    fitting = [step for step in steps if all(_fits(key, wanted, values, about) for key, wanted in step.when)]
     may_fit = [
-        step for step in steps if all(_fits(key, wanted, values, tools) is not False for key, wanted in step.when)
+        step for step in steps if all(_fits(key, wanted, values, about) is not False for key, wanted in step.when)
     ]
-    return sorted(fitting or may_fit, key=lambda step: not _is_first(step, values, tools))
+
+    def place(step: StepWords) -> tuple[bool, bool, int, int]:
+        is_first = bool(step.first) and all(_fits(key, wanted, values, about) for key, wanted in step.first)
+        if not step.confirmed.see:
+            return not is_first, True, 0, 0
+        return not is_first, False, -sum(key not in TOOLS for key, _ in step.when), -step.confirmed.threads
+
+    return sorted(fitting or may_fit, key=place)
 
 
-def _is_first(step: StepWords, values: Values, tools: Tools) -> bool:
-    """Return whether the values found make the step the first one."""
-    return bool(step.first) and all(_fits(key, wanted, values, tools) for key, wanted in step.first)
-
-
-def _fits(key: str, wanted: Sequence[str], values: Values, tools: Tools) -> bool | None:
+def _fits(key: str, wanted: Sequence[str], values: Values, about: Circumstances) -> bool | None:
     """Return whether a condition of a step holds. Return None if the tools of the job are not known."""
+    match key:
+        case "is":
+            terms = (term.partition("=") for term in wanted)
+            return all(_told(name, values, about) & {*told.casefold().split(",")} for name, _, told in terms)
+        case "says":
+            return any(word.casefold() in about.said for word in wanted)
+        case "version":
+            return all(_has_version(requirement, about) for requirement in wanted)
     if key in TOOLS:
-        used = tools.get(key, ())
+        used = about.tools.get(key, ())
         return any(tool in wanted for tool in used) if used else None
-    if key == "is":
-        terms = (term.partition("=") for term in wanted)
-        return all(str(values.get(name)).casefold() in told.casefold().split(",") for name, _, told in terms)
-    known = [bool(tools.get(name)) if name in TOOLS else is_known(values.get(name)) for name in wanted]
+    known = [bool(about.tools.get(name)) if name in TOOLS else is_known(values.get(name)) for name in wanted]
     return all(known) if key == "knows" else not any(known)
+
+
+def _told(name: str, values: Values, about: Circumstances) -> set[str]:
+    """Return the values of a slot, or of a setting of the job."""
+    return {str(values.get(name)).casefold(), *(value.casefold() for key, value in about.settings if key == name)}
+
+
+def _has_version(requirement: str, about: Circumstances) -> bool:
+    version = about.versions.get(package_of(requirement))
+    return version is not None and satisfies(version, requirement)
 
 
 def is_known(value: Value | None) -> bool:

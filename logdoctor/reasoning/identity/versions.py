@@ -55,6 +55,10 @@ class Versions:
             last = next((record for record in reversed(self._changes[product]) if wanted(record)), None)
             yield product, str(last.fields["version"]) if last else first
 
+    def records(self, is_wanted: Callable[[str], bool]) -> Iterator[Record]:
+        """Return the records that tell a version of the wanted products, each change once."""
+        return (record for product in sorted(self.first) if is_wanted(product) for record in self._changes[product])
+
     def differing(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
         """Return product, version and ranks where ranks run different versions."""
         differing = ((p, v, tuple(sorted(r))) for p, by in self._ranks.items() if len(by) > 1 for v, r in by.items())

@@ -16,7 +16,7 @@ To investigate names the one look that would decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise, takewhile
 
 from msgspec import Struct
@@ -31,12 +31,12 @@ from logdoctor.model import (
     DecisionRow,
     Diagnosis,
     Do,
-    JobSummary,
     Progress,
     Run,
     split_thing,
 )
 from logdoctor.model.catalogue import Catalogue
+from logdoctor.reasoning.verdict.conditions import are_most, did_work, proof_lines, row_holds
 from logdoctor.reasoning.verdict.decision_texts import (
     Choice,
     because_of,
@@ -130,7 +130,7 @@ def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
     if hosts and certain:
         count = 1 + sum(bool({*hosts} & {*run.culprit.hosts}) for run in earlier)
         return Choice("requeue-without-host", "host", hosts, count)
-    said = find_lasting_error(_proof(diagnosis), worked=did_work(diagnosis.job))
+    said = find_lasting_error(proof_lines(diagnosis), worked=did_work(diagnosis.job))
     once = split_thing(row.what)[0] in ONCE
     if said and (once or do in (*AGAIN, "investigate")):
         return Choice("fix-first", "lasting", said=said)
@@ -161,53 +161,8 @@ def _shows_what_to_fix(cause: Cause) -> bool:
 
 
 def _by_table(cause: Cause, diagnosis: Diagnosis, rows: Rows) -> DecisionRow:
-    held = (row for row in rows(cause) if _holds(row.when, cause, diagnosis))
+    held = (row for row in rows(cause) if row_holds(row.when, cause, diagnosis))
     return next(held, DecisionRow("", BY_ACTION[cause.action]))
-
-
-def _holds(when: str, cause: Cause, diagnosis: Diagnosis) -> bool:
-    return not when or all(_is_true(term, cause, diagnosis) for term in when.split("&"))
-
-
-def _is_true(term: str, cause: Cause, diagnosis: Diagnosis) -> bool:
-    """Return whether one condition of a row holds. A name without a value asks for any but 0, which is off."""
-    job = diagnosis.job
-    hosts = {*job.hosts, *cause.culprit.hosts}
-    match term:
-        case "checkpoint":
-            return job.last_checkpoint is not None
-        case "progress":
-            return did_work(job)
-        case "one-host":
-            return len(hosts) <= 1
-        case "one-host-of-many":
-            return bool(cause.culprit.hosts) and len(hosts) > 1 and not _are_most(cause.culprit.hosts, hosts)
-    name, equals, wanted = term.partition("=")
-    told = [value.casefold() for value in _values_of(name, cause, diagnosis)]
-    if name == "says":
-        return any(word in line for line in told for word in wanted.split(","))
-    return any(value in wanted.casefold().split(",") for value in told) if equals else bool({*told} - {"", "0"})
-
-
-def _values_of(name: str, cause: Cause, diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield the values of a name: a measured value, a setting of the job, a fact, the owner or a frame."""
-    yield from (str(value) for key, value in cause.values if key == name)
-    yield from (value for key, value in diagnosis.job.environment if key == name)
-    yield from (str(fact.value) for fact in cause.facts if f"{fact.type}.{fact.role}" == name)
-    if name == "owner":
-        yield cause.owner.who
-    if name == "frame":
-        yield cause.owner.frame
-    if name == "says":
-        yield from _proof(diagnosis)
-
-
-def _proof(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield the lines that prove the answer, without the line of the last progress."""
-    progress = diagnosis.job.last_progress
-    for evidence in diagnosis.causes[0].evidence:
-        if progress is None or evidence.line != progress.evidence.line:
-            yield evidence.line.text
 
 
 def _choose_hosts(cause: Cause, hosts: Sequence[str]) -> Choice:
@@ -218,14 +173,9 @@ def _choose_hosts(cause: Cause, hosts: Sequence[str]) -> Choice:
         return Choice("fix-first", "requeue-without-host", what="host")
     if not blamed:
         return Choice("investigate", "no-host", what="host")
-    if _are_most(blamed, {*hosts, *blamed}):
+    if are_most(blamed, {*hosts, *blamed}):
         return Choice("investigate", "most-hosts", blamed, what="counters" if cause.owner.who == "fabric" else "")
     return Choice("requeue-without-host", "requeue-without-host", blamed)
-
-
-def _are_most(blamed: Collection[str], hosts: Collection[str]) -> bool:
-    """Return whether ``blamed`` are more than half of several hosts."""
-    return len(hosts) > 1 and len(blamed) * 2 > len(hosts)
 
 
 def _attempts(runs: Sequence[Run]) -> Sequence[Run]:
@@ -303,15 +253,6 @@ def _why_unknown(diagnosis: Diagnosis, words: Catalogue, hung: bool, unread: Unr
     if not diagnosis.unexplained:
         return words("because.open.hung") if hung else words("because.unread", count=unread.count, of=unread.of)
     return words("because.open")
-
-
-def did_work(job: JobSummary) -> bool:
-    """Return whether the job did a step, so that it did not fail at its start.
-
-    Collectives alone show no step, because one step may take hundreds of them.
-    """
-    stepped = job.last_progress is not None and job.last_progress.value.partition("/")[0].strip("0.")
-    return bool(stepped) or job.last_checkpoint is not None
 
 
 def is_further(before: Progress | None, now: Progress | None) -> bool:

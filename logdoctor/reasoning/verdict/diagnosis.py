@@ -24,6 +24,7 @@ from logdoctor.model import (
 )
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.log import Scalar
+from logdoctor.pack.version_ranges import package_key
 from logdoctor.reasoning.causality import confidence
 from logdoctor.reasoning.causality.arrows import Why
 from logdoctor.reasoning.causality.claims import Checked
@@ -31,7 +32,7 @@ from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.reason_line import quoted, with_whole_sentence
 from logdoctor.reasoning.findings.values import FindingValues
 from logdoctor.reasoning.findings.who import seated, victims_of, with_seats
-from logdoctor.reasoning.findings.wording import fill_title, fill_words, mask_numbers
+from logdoctor.reasoning.findings.wording import Circumstances, fill_title, fill_words, mask_numbers
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
 from logdoctor.reasoning.verdict.fitting_steps import fitting_steps
@@ -69,7 +70,7 @@ def _cause(
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
     explained = [e.finding for e in ranking.explained if e.by is finding]
     slots = FindingValues(finding, words.lang, state, confirmed=confirmed, examined=examined)
-    texts = fill_words(rule.say(words.lang), slots, state.tools)
+    texts = fill_words(rule.say(words.lang), slots, _circumstances(finding, state))
     doubt = ranking.doubt(finding)
     culprit = Culprit() if doubt else with_seats(finding.culprit, rule, state)
     values = _measured_values(finding)
@@ -95,6 +96,12 @@ def _cause(
         checked=tuple(_check(c, finding, state, words) for c in checks),
         victims=len(victims_of(finding, explained).difference(culprit.ranks)),
     )
+
+
+def _circumstances(finding: Finding, state: JobState) -> Circumstances:
+    versions = {package_key(product): version for product, version in state.versions_of_run}
+    said = "\n".join(record.text for record in finding.records).casefold()
+    return Circumstances(state.tools, tuple(state.environment), versions, said)
 
 
 def _measured_values(finding: Finding) -> tuple[tuple[str, Scalar], ...]:
@@ -183,7 +190,8 @@ def _seen(symptom: Explained, most: int, state: JobState, words: Catalogue) -> S
     finding, by, why = symptom.finding, symptom.by, symptom.why
     values = FindingValues(finding, words.lang, state, explained_by=by)
     fell_back = symptom.refuted is not None and symptom.refuted.why == "fell back"
-    steps = fill_words(finding.rule.say(words.lang), values, state.tools).steps if fell_back else ()
+    about = _circumstances(finding, state)
+    steps = fill_words(finding.rule.say(words.lang), values, about).steps if fell_back else ()
     return SymptomSeen(
         signature=finding.rule.signature,
         title=fill_title(finding.rule.say(words.lang).title, values),
