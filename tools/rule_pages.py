@@ -80,8 +80,7 @@ SUFFIX = {"en": ".md", "zh": ".zh.md"}
 
 def write_rule_pages(folder: Path) -> int:
     """Write the pages of the shipped rules into ``folder``.  Return the number of pages."""
-    book = load([shipped_rules()])
-    pages = rule_pages(book.rules) | {"defects.md": _text(_defects_page(book.defects))}
+    pages = rule_pages(load([shipped_rules()]).rules)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -101,8 +100,13 @@ def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
     return pages
 
 
-def _defects_page(defects: Defects) -> Iterator[str]:
-    """Yield the page of known defects, one table for each package. The site has a search."""
+def defects_page(defects: Defects) -> str:
+    """Return the page of known defects."""
+    return _text(_defects(defects))
+
+
+def _defects(defects: Defects) -> Iterator[str]:
+    """Yield one table for each package. The site has a search."""
     yield "# Known defects"
     yield "\nA defect is told if the answer has its signature, its condition holds, and a line of the log tells a"
     yield "version that has it. Made from `rules/defects.tsv` by `make docs`."

@@ -1,8 +1,8 @@
 """Gather the pages of the site: ``python docs/site/pages.py FOLDER``. Then ``make docs`` builds the site.
 
-Markdown files keep their paths, so links between pages hold on the site and in the repository. Two sections are made:
+Markdown files keep their paths, so links between pages hold on the site and in the repository. These are made:
 
-- ``docs/rules/`` from the rule files (`tools/rule_pages.py`)
+- ``docs/rules/`` from the rule files, and ``docs/defects.md`` from the table of known defects (`tools/rule_pages.py`)
 - ``gallery/`` from the golden cases of ``corpus/``, which have a report file: one page per family and one per case
 """
 
@@ -18,10 +18,13 @@ from typing import Any
 import yaml
 from markdown_it import MarkdownIt
 
+from logdoctor.ruleset import shipped_rules
+from logdoctor.ruleset.loading import load
+
 SITE = Path(__file__).resolve().parent
 ROOT = SITE.parent.parent
 sys.path.append(str(ROOT / "tools"))
-from rule_pages import write_rule_pages  # noqa: E402 - a folder of scripts, no package
+from rule_pages import defects_page, write_rule_pages  # noqa: E402 - a folder of scripts, no package
 
 VERDICTS = {"healthy": "nothing failed", "unknown": "the logs do not hold the cause"}
 PAGES = ("*.md", "docs/*.md", "docs/*.png", "benchmarks/*.md", "corpus/lab/*.md")
@@ -37,6 +40,7 @@ def gather(folder: Path) -> None:
         target.write_bytes(source.read_bytes())
     shutil.copy(SITE / "style.css", pages)
     write_rule_pages(pages / "docs" / "rules")
+    (pages / "docs" / "defects.md").write_text(defects_page(load([shipped_rules()]).defects), "utf-8")
     write_gallery(pages / "gallery")
     settings = yaml.safe_load((SITE / "mkdocs.yml").read_text("utf-8"))
     settings["nav"] = [fill_in(entry, pages) for entry in settings["nav"]]

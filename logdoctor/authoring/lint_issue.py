@@ -35,6 +35,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "long-title": (TEXTS, "a title has more than 70 characters, filled with the values of an example"),
     "long-cause": (TEXTS, "the first sentence of the cause has more than 25 words"),
     "long-remedy": (TEXTS, "the remedy has more than 60 words"),
+    "no-help": ("error", "a step gives advice that 'not' names as useless or harmful"),
     "placeholder": (TEXTS, "a command holds a placeholder, so it cannot be copied"),
     "unused-ignore": ("warning", "the rule's lint entry silences what is not said"),
 }

@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from logdoctor.model import Defect, DefectRow, Defects, Diagnosis, Line, PackageRow, Step
 from logdoctor.model.catalogue import Catalogue
+from logdoctor.pack.regexes import later
 from logdoctor.pack.version_ranges import is_between
 from logdoctor.reasoning.verdict.conditions import row_holds
 
+_SETTING = later(r"\b[A-Z][A-Z0-9_]{3,}=[^`\s,;.]+")
 Seen = tuple[str, Line]
 """A version and the line that tells it."""
 
@@ -34,7 +36,8 @@ def tell_defects(
         for row in fitting
         if (found := seen.get(row.package)) is not None and is_between(found[0], row.first, row.last)
     ]
-    steps = (*(_step(defect, words) for defect in told), *cause.steps)
+    others = (step for step in cause.steps if not any(_says_the_same(step, defect) for defect in told))
+    steps = (*(_step(defect, words) for defect in told), *others)
     answer = replace(cause, steps=steps, defects=tuple(told))
     ask = tuple(words("collect.version", package=name) for name in unknown)
     return replace(diagnosis, causes=(answer, *diagnosis.causes[1:])), ask
@@ -62,3 +65,10 @@ def _step(defect: Defect, words: Catalogue) -> Step:
     text = words(key, package=name, version=version, mended=defect.mended, defect=told)
     way = words("defect.until" if defect.mended else "defect.way", way=defect.way_round) if defect.way_round else ""
     return Step(words("space").join(filter(None, (text, way))))
+
+
+def _says_the_same(step: Step, defect: Defect) -> bool:
+    """Return whether the step only names the newer version, or the settings of the way round."""
+    settings = {*_SETTING.findall(step.text)}
+    is_same = bool(settings) and settings <= {*_SETTING.findall(defect.way_round)}
+    return is_same or (bool(defect.mended) and defect.mended in step.text)
