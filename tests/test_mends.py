@@ -31,7 +31,7 @@ def told(steps, about=NO_TOOLS):
     return [step.do[0] for step in choose_steps(steps, {}, about)]
 
 
-@pytest.mark.parametrize("steps", permutations((ONCE, OFTEN, EXACT)))
+@pytest.mark.parametrize("steps", [*permutations((ONCE, OFTEN, EXACT))])
 def test_confirmed_steps_stand_by_their_facts_then_by_their_threads_and_before_the_others(steps):
     about = Circumstances({}, said="the gid is wrong")
     assert told((PLAIN, *steps, OTHER), about) == ["Exact.", "Often.", "Once.", "Plain.", "Check: other."]

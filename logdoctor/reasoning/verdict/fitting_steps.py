@@ -10,7 +10,7 @@ from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.job_state import JobState
 
-_SETTING = later(r"`([A-Z][A-Z0-9_]{3,})=([^`\s]+)`")
+_SETTING = later(r"(?<![\w-])([A-Z][A-Z0-9_]{3,})=([^`\s,;]+?)(?=[.,;]?(?:[`\s]|$))")
 _FILE = later(r"[\w./@+-]*\w\.(?:log|out|err|txt)\b")
 """File of a log, in a command or in backticks."""
 _QUOTED = later(r"`([^`]+)`")
@@ -27,9 +27,14 @@ def fitting_steps(steps: Sequence[Step], state: JobState, words: Catalogue) -> t
     return tuple(kept) or tuple(steps)
 
 
+def settings_in(text: str) -> set[tuple[str, str]]:
+    """Return the settings that a step names: ``NAME=VALUE``."""
+    return {*_SETTING.findall(text)}
+
+
 def _is_set(step: Step, state: JobState) -> bool:
     """Return whether the job reports all settings that the step sets."""
-    settings = _SETTING.findall(step.text)
+    settings = settings_in(step.text)
     return bool(settings) and all(setting in state.environment for setting in settings)
 
 

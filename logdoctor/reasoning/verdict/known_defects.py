@@ -8,11 +8,10 @@ from msgspec.structs import replace
 
 from logdoctor.model import Defect, DefectRow, Defects, Diagnosis, Line, PackageRow, Step
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.pack.regexes import later
 from logdoctor.pack.version_ranges import is_between
 from logdoctor.reasoning.verdict.conditions import row_holds
+from logdoctor.reasoning.verdict.fitting_steps import settings_in
 
-_SETTING = later(r"\b[A-Z][A-Z0-9_]{3,}=[^`\s,;.]+")
 Seen = tuple[str, Line]
 """A version and the line that tells it."""
 
@@ -69,6 +68,6 @@ def _step(defect: Defect, words: Catalogue) -> Step:
 
 def _says_the_same(step: Step, defect: Defect) -> bool:
     """Return whether the step only names the newer version, or the settings of the way round."""
-    settings = {*_SETTING.findall(step.text)}
-    is_same = bool(settings) and settings <= {*_SETTING.findall(defect.way_round)}
+    settings = settings_in(step.text)
+    is_same = bool(settings) and settings <= settings_in(defect.way_round)
     return is_same or (bool(defect.mended) and defect.mended in step.text)
