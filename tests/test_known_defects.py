@@ -67,12 +67,12 @@ def test_unknown_version_tells_nothing_and_is_asked_for(row):
     assert BOOK.defects.name(row.package) in question
 
 
-def test_defect_of_the_version_that_the_log_tells_is_the_first_step_and_in_json():
+def test_defect_of_the_version_that_the_log_tells_is_a_step_and_in_json():
     row = next(row for row in ROWS if row.signature == "net.ib-completion" and "status=12" in row.when)
     diagnosis = diagnose(io.BytesIO(LOG.format(version=row.last).encode()))
     (defect,) = diagnosis.to_dict()["causes"][0]["defects"]
     assert (defect["version"], defect["mended"], defect["line"]) == (row.last, row.mended, 1)
-    assert f"Update NCCL to {row.mended} or newer" in diagnosis.causes[0].steps[0].text
+    assert f"Update NCCL to {row.mended} or newer" in diagnosis.causes[0].steps[1].text
     assert f"NCCL 升级到 {row.mended}" in render(
         diagnose(io.BytesIO(LOG.format(version=row.last).encode()), lang="zh"), "text", lang="zh"
     )

@@ -21,8 +21,8 @@ def tell_defects(
 ) -> tuple[Diagnosis, tuple[str, ...]]:
     """Return the diagnosis with the known defects of its answer, and what to collect to know of others.
 
-    A defect is told if the answer has its signature, its condition holds, and a line tells a version that has it. The
-    first step is then to use another version.
+    A defect is told if the answer has its signature, its condition holds, and a line tells a version that has it. To use
+    another version is then the second step, and the first one if it takes the place of a step of the rule.
     """
     cause = diagnosis.answer
     if cause is None or cause.by != "rule":
@@ -35,8 +35,10 @@ def tell_defects(
         for row in fitting
         if (found := seen.get(row.package)) is not None and is_between(found[0], row.first, row.last)
     ]
-    others = (step for step in cause.steps if not any(_says_the_same(step, defect) for defect in told))
-    steps = (*(_step(defect, words) for defect in told), *others)
+    others = [step for step in cause.steps if not any(_says_the_same(step, defect) for defect in told)]
+    is_first = len(others) < len(cause.steps)  # the way round is among the steps of the rule
+    place = 0 if is_first else 1
+    steps = (*others[:place], *(_step(defect, words) for defect in told), *others[place:])
     answer = replace(cause, steps=steps, defects=tuple(told))
     ask = tuple(words("collect.version", package=name) for name in unknown)
     return replace(diagnosis, causes=(answer, *diagnosis.causes[1:])), ask
