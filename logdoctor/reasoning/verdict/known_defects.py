@@ -21,8 +21,8 @@ def tell_defects(
 ) -> tuple[Diagnosis, tuple[str, ...]]:
     """Return the diagnosis with the known defects of its answer, and what to collect to know of others.
 
-    A defect is told if the answer has its signature, its condition holds, and a line tells a version that has it. To use
-    another version is then the second step, and the first one if it takes the place of a step of the rule.
+    A defect is told if the answer has its signature, its condition holds, and a line tells a version that has it. To
+    use another version is then the second step, and the first one if it takes the place of a step of the rule.
     """
     cause = diagnosis.answer
     if cause is None or cause.by != "rule":
