@@ -1,4 +1,4 @@
-"""The first try on public threads whose end is known: ``python tools/first_tries.py`` writes its table into docs/accuracy.md.
+"""The first try on threads whose end is known: ``python tools/first_tries.py`` writes its table into docs/accuracy.md.
 
 Each row of ``first_tries.tsv`` is a thread that confirms what mended a failure. Its printed lines were diagnosed before
 anything was learnt from it, and the answer was marked strictly: cause (right, blurred, wrong, abstained, green), first
@@ -23,6 +23,10 @@ FAMILIES = {
     "memory": "memory, checkpoints, exceptions of frameworks",
     "mpi": "MPI, Slurm, Kubernetes, Ray",
 }
+COLUMNS = (
+    *("threads", "how many", "cause right", "sentence true", "decision right", "a step is the mend", "step 1 is it"),
+    "wholly right",
+)
 Row = Mapping[str, str]
 
 
@@ -33,8 +37,8 @@ def read_rows() -> list[Row]:
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a line for each family and batch, and one for all."""
-    yield "| threads | how many | cause right | sentence true | decision right | a step is the mend | step 1 is it | wholly right |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield f"| {' | '.join('---' for _ in COLUMNS)} |"
     ordered = sorted(rows, key=lambda row: (row["family"], row["batch"]))
     for (family, batch), batch_rows in groupby(ordered, key=lambda row: (row["family"], row["batch"])):
         yield _line(f"{FAMILIES[family]}, batch {batch}", [*batch_rows])
