@@ -8,7 +8,7 @@ import pytest
 from command_line import call
 from markdown_it import MarkdownIt
 
-from logdoctor.compare import compare
+from logdoctor.diff import compare
 
 pytestmark = pytest.mark.usefixtures("clean_environment")
 

@@ -16,8 +16,8 @@ from logdoctor.classifier import SHIPPED_MODEL
 from logdoctor.classifier.linear_model import load_model
 from logdoctor.model import InputError
 from logdoctor.model.extras import needs_extra
-from logdoctor.scan.checkpoint_log import CheckpointWriter
-from logdoctor.scan.clusters import EXTRAS
+from logdoctor.archive.checkpoint_log import CheckpointWriter
+from logdoctor.archive.clusters import EXTRAS
 
 pytestmark = pytest.mark.usefixtures("clean_environment")
 

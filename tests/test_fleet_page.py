@@ -14,11 +14,11 @@ from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
 
 from logdoctor.model import Problem
 from logdoctor.render import languages
-from logdoctor.scan.checkpoint_log import CheckpointWriter
-from logdoctor.scan.fleet import count_records
-from logdoctor.scan.fleet_chart import HEIGHT, make_chart
-from logdoctor.scan.fleet_page import MAX_BYTES, WORDS, render_page
-from logdoctor.scan.record import CauseRow, JobRecord, RankEntry
+from logdoctor.archive.checkpoint_log import CheckpointWriter
+from logdoctor.archive.fleet import count_records
+from logdoctor.archive.fleet_chart import HEIGHT, make_chart
+from logdoctor.archive.fleet_page import MAX_BYTES, WORDS, render_page
+from logdoctor.archive.record import CauseRow, JobRecord, RankEntry
 
 MONDAY = 1_793_577_600.0  # 2026-11-02
 DAY = 86400.0

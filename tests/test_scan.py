@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from logdoctor.model import InputError
-from logdoctor.scan import Filters, Plan, Scan
-from logdoctor.scan.record import JobRecord, parse_record
+from logdoctor.archive import Filters, Plan, Scan
+from logdoctor.archive.record import JobRecord, parse_record
 
 OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
 FINE = "step 1/2 loss 3.1\nstep 2/2 loss 2.9\nTraining finished.\n"
@@ -175,12 +175,12 @@ def test_unreadable_job_gives_a_record_with_the_reason(jobs, tmp_path):
 
 
 def test_job_over_its_limit_gives_a_stalled_record(jobs, tmp_path, monkeypatch):
-    monkeypatch.setattr("logdoctor.scan.diagnose_task.time.monotonic", iter(range(0, 10**9, 50)).__next__)
+    monkeypatch.setattr("logdoctor.archive.diagnose_task.time.monotonic", iter(range(0, 10**9, 50)).__next__)
     assert {r.status for r in run_scan(jobs, tmp_path / "out", seconds=10.0)} == {"stalled"}
 
 
 def test_crashing_job_gives_a_died_record_and_no_other_job_is_lost(jobs, tmp_path, monkeypatch):
-    from logdoctor.scan import diagnose_task
+    from logdoctor.archive import diagnose_task
 
     def broken(paths, *, name, **rest):
         if name.endswith("j3"):

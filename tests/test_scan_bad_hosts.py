@@ -7,8 +7,8 @@ import random
 import pytest
 from scipy.stats import poisson
 
-from logdoctor.scan.bad_hosts import BadHost, HostCounter, poisson_tail
-from logdoctor.scan.record import JobRecord
+from logdoctor.archive.bad_hosts import BadHost, HostCounter, poisson_tail
+from logdoctor.archive.record import JobRecord
 
 HOSTS = [f"node{n:03}" for n in range(500)]
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from logdoctor.model import InputError
-from logdoctor.scan import Plan, Scan
-from logdoctor.scan.checkpoint_log import CheckpointWriter
-from logdoctor.scan.clusters import parse_options, start_slurm_cluster
-from logdoctor.scan.engines import dask
+from logdoctor.archive import Plan, Scan
+from logdoctor.archive.checkpoint_log import CheckpointWriter
+from logdoctor.archive.clusters import parse_options, start_slurm_cluster
+from logdoctor.archive.engines import dask
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -107,7 +107,7 @@ def test_killed_worker_loses_no_record(jobs, expected_bytes, cluster, tmp_path, 
 
 def test_killed_client_continues_with_the_remaining_jobs(jobs, expected_bytes, cluster, tmp_path, writes):
     program = (
-        "import sys; from pathlib import Path; from logdoctor.scan import Plan, Scan; from logdoctor.scan.engines import dask\n"
+        "import sys; from pathlib import Path; from logdoctor.archive import Plan, Scan; from logdoctor.archive.engines import dask\n"
         "dask.BATCH_JOBS = dask.BATCHES_PER_WORKER = 1\n"
         "list(Scan([sys.argv[1]], Plan(Path(sys.argv[2]), scheduler=sys.argv[3])).run())\n"
     )
@@ -173,7 +173,7 @@ class Trap(distributed.WorkerPlugin):
     """Worker plugin that kills its worker at job j01."""
 
     def setup(self, worker):
-        from logdoctor.scan import diagnose_task
+        from logdoctor.archive import diagnose_task
 
         def diagnose_or_die(paths, *, name, **rest):
             if name.endswith("j01"):
@@ -186,7 +186,7 @@ class Trap(distributed.WorkerPlugin):
     def teardown(self, worker):
         """Undo the trap for the next test."""
         from logdoctor import diagnose
-        from logdoctor.scan import diagnose_task
+        from logdoctor.archive import diagnose_task
 
         diagnose_task.diagnose = diagnose
 
@@ -235,7 +235,7 @@ def test_missing_cluster_package_gives_an_error_with_the_install_command(jobs, t
 
 def test_local_scan_does_not_import_dask(jobs, tmp_path):
     program = (
-        "import sys; from pathlib import Path; from logdoctor.scan import Plan, Scan\n"
+        "import sys; from pathlib import Path; from logdoctor.archive import Plan, Scan\n"
         "list(Scan([sys.argv[1]], Plan(Path(sys.argv[2]))).run())\n"
         "assert not {'dask', 'distributed', 'tornado', 'dask_jobqueue'} & set(sys.modules)\n"
     )

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from logdoctor.cli import scan_command
-from logdoctor.scan.record import SCHEMA, CauseRow, JobRecord, RankEntry
+from logdoctor.archive.record import SCHEMA, CauseRow, JobRecord, RankEntry
 
 GUIDE = (Path(__file__).parent.parent / "docs" / "scan.md").read_text("utf-8")
 NESTED = {"causes", "rank_table"}

@@ -6,11 +6,11 @@ import io
 import re
 
 from logdoctor import diagnose
-from logdoctor.scan.failure_fingerprint import fingerprint
-from logdoctor.scan.fleet import MAX_JOBS_LISTED, count_records
-from logdoctor.scan.fleet_page import write_page
-from logdoctor.scan.outputs import load_writer
-from logdoctor.scan.record import CauseRow, JobRecord
+from logdoctor.archive.failure_fingerprint import fingerprint
+from logdoctor.archive.fleet import MAX_JOBS_LISTED, count_records
+from logdoctor.archive.fleet_page import write_page
+from logdoctor.archive.outputs import load_writer
+from logdoctor.archive.record import CauseRow, JobRecord
 
 DAY = 86400.0
 MONDAY = 1_793_577_600.0  # 2026-11-02

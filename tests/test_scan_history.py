@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from logdoctor.cli.commands import app
 from logdoctor.model import InputError
-from logdoctor.scan.checkpoint_log import CheckpointLog, CheckpointWriter
-from logdoctor.scan.history import FailureQuery, count_failures, run_sql
-from logdoctor.scan.record import CauseRow, JobRecord, RankEntry
-from logdoctor.scan.tables import write_parquet
+from logdoctor.archive.checkpoint_log import CheckpointLog, CheckpointWriter
+from logdoctor.archive.history import FailureQuery, count_failures, run_sql
+from logdoctor.archive.record import CauseRow, JobRecord, RankEntry
+from logdoctor.archive.tables import write_parquet
 
 MONDAY = 1_793_577_600.0  # 2026-11-02
 RECORDS = [
@@ -131,7 +131,7 @@ def test_read_only_results_are_counted_with_temporary_tables(folder, monkeypatch
             raise PermissionError(13, "Permission denied")
         return write_parquet(records, place)
 
-    monkeypatch.setattr("logdoctor.scan.history.write_parquet", refused)
+    monkeypatch.setattr("logdoctor.archive.history.write_parquet", refused)
     assert count(folder) == [("cuda.ecc", 2), ("net.dns", 1)]
     assert not [*folder.glob("*.parquet")]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from logdoctor.scan import Plan, Scan
+from logdoctor.archive import Plan, Scan
 
 pytestmark = pytest.mark.usefixtures("clean_environment", "knowledge")
 
@@ -116,7 +116,7 @@ def test_line_of_two_gibibytes_takes_bounded_memory(tmp_path):
         file.seek(0, os.SEEK_END)
         file.write(b"\n" + OOM.encode())
     program = (
-        "import sys; from pathlib import Path; from logdoctor.scan import Plan, Scan\n"
+        "import sys; from pathlib import Path; from logdoctor.archive import Plan, Scan\n"
         "scan = Scan([sys.argv[1]], Plan(Path(sys.argv[2]))); list(scan.run())\n"
         "peak = Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]\n"
         "print([r.signature for r in scan.records()], peak)\n"
@@ -139,7 +139,7 @@ def write_jobs_with_deed(tmp_path, monkeypatch):
             "def disturbed(paths, *, name, **rest):\n"
             f"    if name.endswith('j3'): {deed}\n"
             "    return plain(paths, name=name, **rest)\n"
-            "from logdoctor.scan import diagnose_task\n"
+            "from logdoctor.archive import diagnose_task\n"
             "plain, diagnose_task.diagnose = diagnose_task.diagnose, disturbed\n"
         )
         monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
@@ -152,7 +152,7 @@ def write_jobs_with_deed(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("deed", "status"), [("os._exit(9)", "died"), ("time.sleep(999)", "stalled")])
 def test_dying_or_hanging_worker_loses_no_other_job(write_jobs_with_deed, tmp_path, monkeypatch, deed, status):
-    monkeypatch.setattr("logdoctor.scan.engines.pool.GRACE_SECONDS", 3.0)
+    monkeypatch.setattr("logdoctor.archive.engines.pool.GRACE_SECONDS", 3.0)
     scan = Scan([str(write_jobs_with_deed(deed))], Plan(tmp_path / "out", workers=2, seconds=0.5))
     list(scan.run())
     statuses = {Path(r.job).name: r.status for r in scan.records()}

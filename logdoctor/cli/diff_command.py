@@ -36,7 +36,7 @@ def diff(
 
     Exit codes: 0 the runs were compared, 2 wrong usage, 3 one of them could not be read.
     """
-    from logdoctor.compare import compare
+    from logdoctor.diff import compare
     from logdoctor.render.differences import FORMATS, SHARED, render_comparison
 
     chosen = OLD_FORMAT_NAMES.get(format, format)

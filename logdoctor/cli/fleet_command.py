@@ -15,8 +15,8 @@ from logdoctor.cli.output import language_of
 from logdoctor.cli.time_options import read_time
 
 if TYPE_CHECKING:
-    from logdoctor.scan import JobRecord
-    from logdoctor.scan.fleet import Period
+    from logdoctor.archive import JobRecord
+    from logdoctor.archive.fleet import Period
 
 Folders = Annotated[list[Path], typer.Argument(help="Folders that 'logdoctor scan --out' wrote.", exists=True)]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.", dir_okay=False)]
@@ -41,7 +41,7 @@ def fleet(
 
     Exit codes: 0 the page was written, 2 wrong usage, 3 there are no results.
     """
-    from logdoctor.scan.fleet import end_time, read_records
+    from logdoctor.archive.fleet import end_time, read_records
 
     request = page_request(output, new_since, lang, by)
     first, last = read_time(since, "--since"), read_time(until, "--until")
@@ -74,8 +74,8 @@ def page_request(path: Path, new_since: str | None, lang: str | None, by: str | 
 
 def write_report(records: Iterable[JobRecord], request: PageRequest) -> None:
     """Write the page about ``records`` and print its path."""
-    from logdoctor.scan.fleet import count_records
-    from logdoctor.scan.fleet_page import write_page
+    from logdoctor.archive.fleet import count_records
+    from logdoctor.archive.fleet_page import write_page
 
     fleet = count_records(records, request.by, request.new_since)
     try:

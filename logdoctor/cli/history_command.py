@@ -14,7 +14,7 @@ from logdoctor.cli.time_options import read_time
 from logdoctor.cli.words import require
 
 if TYPE_CHECKING:
-    from logdoctor.scan.history import QueryResult
+    from logdoctor.archive.history import QueryResult
 
 Folders = Annotated[list[Path], typer.Argument(help="Folders that 'logdoctor scan --out' wrote.", exists=True)]
 By = Annotated[str, typer.Option("--by", help="Count by cause, host, user, day, week, month, failure or job.")]
@@ -47,7 +47,7 @@ def history(
 
     Exit codes: 0 there is an answer, 2 wrong usage, 3 there are no results, or SQL that is not understood.
     """
-    from logdoctor.scan.history import GROUP_BY, FailureQuery, count_failures, run_sql
+    from logdoctor.archive.history import GROUP_BY, FailureQuery, count_failures, run_sql
 
     require(by, GROUP_BY, "--by")
     require(format, FORMATS, "--format")

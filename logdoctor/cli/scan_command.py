@@ -25,7 +25,7 @@ from logdoctor.cli.words import propose, require
 
 if TYPE_CHECKING:
     from logdoctor.pipeline.knowledge import Knowledge
-    from logdoctor.scan import Scan
+    from logdoctor.archive import Scan
 
 Places = Annotated[
     list[str],
@@ -39,7 +39,7 @@ Out = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option("--format", "-f", help=f"{one_of(format_names('scan', 'outputs'))}; parquet writes into --out only."),
+    typer.Option("--format", "-f", help=f"{one_of(format_names('archive', 'outputs'))}; parquet writes into --out only."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="A line a job: its name and the columns of 'logdoctor -q'.")]
 Workers = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Processes (default: one a core).")]
@@ -115,8 +115,8 @@ def scan(
     70 an error of logdoctor itself, 130 or 143 it was stopped (Ctrl-C, SIGTERM): the same command goes on.
     """
     from logdoctor.pipeline.knowledge import rule_folders
-    from logdoctor.scan import Filters, Plan, Scan
-    from logdoctor.scan.outputs import list_formats
+    from logdoctor.archive import Filters, Plan, Scan
+    from logdoctor.archive.outputs import list_formats
 
     require(format, (*list_formats(), "parquet"), "--format")
     format = "lines" if quiet else format  # noqa: A001
@@ -183,7 +183,7 @@ def _cluster(*, slurm: bool, kubernetes: bool, scheduler: str | None) -> str:
 
 
 def _options(pairs: Sequence[str]) -> tuple[tuple[str, Any], ...]:
-    from logdoctor.scan.clusters import parse_options
+    from logdoctor.archive.clusters import parse_options
 
     try:
         return tuple(parse_options(pairs).items())
@@ -200,7 +200,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 def _check_jobs(scan_run: Scan) -> None:
     from logdoctor.model import InputError
-    from logdoctor.scan.file_listing import mask_urls
+    from logdoctor.archive.file_listing import mask_urls
 
     print_problems(scan_run.problems)
     if scan_run.jobs:
@@ -269,8 +269,8 @@ class _Lines:
 
 
 def _write(scan_run: Scan, format: str, folder: Path) -> None:
-    from logdoctor.scan.outputs import load_writer
-    from logdoctor.scan.tables import write_parquet
+    from logdoctor.archive.outputs import load_writer
+    from logdoctor.archive.tables import write_parquet
 
     if format == "parquet":
         for path in write_parquet(scan_run.records(), folder):

@@ -15,10 +15,10 @@ from typing import Any
 
 from logdoctor.model import Problem
 from logdoctor.pack import regexes
-from logdoctor.scan.checkpoint_log import CheckpointLog, CheckpointWriter, ResultsNotWritable
-from logdoctor.scan.diagnose_task import Task, diagnose_task, load_worker_pack
-from logdoctor.scan.engines import Work
-from logdoctor.scan.record import Status, make_failed_record
+from logdoctor.archive.checkpoint_log import CheckpointLog, CheckpointWriter, ResultsNotWritable
+from logdoctor.archive.diagnose_task import Task, diagnose_task, load_worker_pack
+from logdoctor.archive.engines import Work
+from logdoctor.archive.record import Status, make_failed_record
 
 TASKS_PER_WORKER = 4
 """Tasks that are scheduled at the same time, per worker."""
@@ -33,7 +33,7 @@ _worker: _Worker | None = None
 
 
 def run(work: Work) -> Iterator[int]:
-    """Run ``work`` as `logdoctor.scan.engines` says."""
+    """Run ``work`` as `logdoctor.archive.engines` says."""
     from pebble import ProcessPool
 
     waiting = deque(work.tasks)

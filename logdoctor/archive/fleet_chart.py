@@ -9,7 +9,7 @@ import math
 
 from msgspec import Struct
 
-from logdoctor.scan.fleet import Fleet
+from logdoctor.archive.fleet import Fleet
 
 COLORS = 8
 """Number of causes with a colour of their own.  All other causes share one colour."""

@@ -15,9 +15,9 @@ from logdoctor.model import InputError, Job, Problem, Stream
 from logdoctor.model.escape import escape_all
 from logdoctor.pipeline.diagnosis import diagnose, diagnose_streams
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
-from logdoctor.scan.file_listing import mask_urls, open_if_remote
-from logdoctor.scan.jobs import JobFiles
-from logdoctor.scan.record import JobRecord, make_failed_record, make_record
+from logdoctor.archive.file_listing import mask_urls, open_if_remote
+from logdoctor.archive.jobs import JobFiles
+from logdoctor.archive.record import JobRecord, make_failed_record, make_record
 
 
 class JobTimeout(Exception):

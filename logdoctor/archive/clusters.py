@@ -13,7 +13,7 @@ from typing import Any
 
 from logdoctor.model import InputError
 from logdoctor.model.extras import needs_extra
-from logdoctor.scan.engines import Work
+from logdoctor.archive.engines import Work
 
 Options = dict[str, Any]
 

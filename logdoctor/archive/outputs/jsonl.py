@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TextIO
 
-from logdoctor.scan.record import JobRecord
+from logdoctor.archive.record import JobRecord
 
 
 def write(records: Iterable[JobRecord], out: TextIO) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from logdoctor.reasoning.verdict.decision import OWN_FAULT
-from logdoctor.scan.record import JobRecord
+from logdoctor.archive.record import JobRecord
 
 ALPHA = 0.05
 """Probability that a host of a healthy fleet is reported."""

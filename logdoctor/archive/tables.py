@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, fields
 
 from logdoctor.model.extras import needs_extra
-from logdoctor.scan.record import SCHEMA, CauseRow, JobRecord, RankEntry, Status
+from logdoctor.archive.record import SCHEMA, CauseRow, JobRecord, RankEntry, Status
 
 TABLES = ("jobs", "causes", "rank_table")
 """Names of the tables and their files.  The rows of the last two begin with the name of the job."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from logdoctor.pack.module_names import module_names
-from logdoctor.scan.record import JobRecord
+from logdoctor.archive.record import JobRecord
 
 Write = Callable[[Iterable[JobRecord], TextIO], None]
 

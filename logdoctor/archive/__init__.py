@@ -14,11 +14,11 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.model import Problem
-from logdoctor.scan.checkpoint_log import CheckpointLog
-from logdoctor.scan.diagnose_task import make_tasks
-from logdoctor.scan.engines import Work
-from logdoctor.scan.jobs import Filters, JobFiles, find_jobs
-from logdoctor.scan.record import JobRecord
+from logdoctor.archive.checkpoint_log import CheckpointLog
+from logdoctor.archive.diagnose_task import make_tasks
+from logdoctor.archive.engines import Work
+from logdoctor.archive.jobs import Filters, JobFiles, find_jobs
+from logdoctor.archive.record import JobRecord
 
 __all__ = ["Filters", "JobFiles", "JobRecord", "Plan", "Scan", "find_jobs"]
 
@@ -29,7 +29,7 @@ class Plan(Struct, frozen=True):
     """Settings of a scan.
 
     ``shard`` (i, n) takes every n-th task, beginning with the i-th (counted from 1).  ``retry`` repeats the jobs that
-    an earlier run could not diagnose.  `logdoctor.scan.engines.Work` explains the remaining fields.
+    an earlier run could not diagnose.  `logdoctor.archive.engines.Work` explains the remaining fields.
     """
 
     folder: Path
@@ -75,7 +75,7 @@ class Scan:
                 cluster = plan.scheduler, plan.cluster, plan.options
                 work = Work(tasks, plan.folder, plan.seconds, plan.rules, plan.workers, *cluster)
                 name = "dask" if plan.scheduler or plan.cluster else "pool" if plan.workers > 1 else "serial"
-                yield from importlib.import_module(f"logdoctor.scan.engines.{name}").run(work)
+                yield from importlib.import_module(f"logdoctor.archive.engines.{name}").run(work)
             self.log.reload()
             if complete:
                 self.log.merge_parts()

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from logdoctor.model import Diagnosis, InputError, JobSummary, Problem
 from logdoctor.model.escape import escape_all
-from logdoctor.scan.failure_fingerprint import fingerprint, line_template
-from logdoctor.scan.jobs import JobFiles
+from logdoctor.archive.failure_fingerprint import fingerprint, line_template
+from logdoctor.archive.jobs import JobFiles
 
 SCHEMA = "logdoctor.scan/2"
 """Changes if a field is renamed or changes its meaning.  New fields do not change the schema."""

@@ -10,9 +10,9 @@ from msgspec import Struct, field
 
 from logdoctor.model import CALM
 from logdoctor.model.escape import escape
-from logdoctor.scan.bad_hosts import blamed_hosts
-from logdoctor.scan.decision_counts import tell_decisions
-from logdoctor.scan.record import JobRecord
+from logdoctor.archive.bad_hosts import blamed_hosts
+from logdoctor.archive.decision_counts import tell_decisions
+from logdoctor.archive.record import JobRecord
 
 MAX_HOSTS = 3
 MAX_FAILED_JOBS = 10

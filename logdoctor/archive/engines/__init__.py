@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from logdoctor.scan.diagnose_task import Task
+from logdoctor.archive.diagnose_task import Task
 
 
 class Work(Struct, frozen=True):

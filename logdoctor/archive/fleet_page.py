@@ -25,9 +25,9 @@ from logdoctor.render import standalone_html
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.tables import read_signatures
-from logdoctor.scan.decision_counts import tell_decisions
-from logdoctor.scan.fleet import FAILED, Fleet, Tally
-from logdoctor.scan.fleet_chart import make_chart
+from logdoctor.archive.decision_counts import tell_decisions
+from logdoctor.archive.fleet import FAILED, Fleet, Tally
+from logdoctor.archive.fleet_chart import make_chart
 from logdoctor.version import __version__
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _load_template() -> tuple[Template, Mapping[str, object]]:
 
     The content security policy of the page allows only this style and this script.
     """
-    environment = standalone_html.environment("logdoctor.scan", "logdoctor.render", finalize=_clean)
+    environment = standalone_html.environment("logdoctor.archive", "logdoctor.render", finalize=_clean)
     for function in (_share, _hours, _day, _odds, _most_frequent, _repeated):
         environment.filters[function.__name__[1:]] = function
     return environment.get_template("fleet.j2"), standalone_html.assets(

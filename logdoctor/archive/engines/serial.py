@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logdoctor.pack import regexes
-from logdoctor.scan.checkpoint_log import CheckpointWriter
-from logdoctor.scan.diagnose_task import diagnose_task, load_worker_pack
-from logdoctor.scan.engines import Work
+from logdoctor.archive.checkpoint_log import CheckpointWriter
+from logdoctor.archive.diagnose_task import diagnose_task, load_worker_pack
+from logdoctor.archive.engines import Work
 
 
 def run(work: Work) -> Iterator[int]:
-    """Run ``work`` as `logdoctor.scan.engines` says."""
+    """Run ``work`` as `logdoctor.archive.engines` says."""
     pack = load_worker_pack(work.rules)
     writer = CheckpointWriter(work.folder)
     try:

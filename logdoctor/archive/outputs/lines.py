@@ -7,7 +7,7 @@ from typing import TextIO
 
 from logdoctor.render.entity_names import place_column, ranges
 from logdoctor.render.one_line import UNKNOWN
-from logdoctor.scan.record import JobRecord
+from logdoctor.archive.record import JobRecord
 
 
 def write(records: Iterable[JobRecord], out: TextIO) -> None:

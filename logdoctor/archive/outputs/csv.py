@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from logdoctor.model.escape import spreadsheet_cell
-from logdoctor.scan.record import JobRecord
-from logdoctor.scan.tables import job_row
+from logdoctor.archive.record import JobRecord
+from logdoctor.archive.tables import job_row
 
 
 def write(records: Iterable[JobRecord], out: TextIO) -> None:

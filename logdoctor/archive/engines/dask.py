@@ -20,12 +20,12 @@ from logdoctor.model import InputError, MadeBy, Problem
 from logdoctor.model.extras import needs_extra
 from logdoctor.pack import regexes
 from logdoctor.pipeline.knowledge import Knowledge
-from logdoctor.scan.checkpoint_log import CheckpointWriter
-from logdoctor.scan.clusters import EXTRAS, connect_address
-from logdoctor.scan.diagnose_task import Task, diagnose_task, load_worker_pack, make_tasks
-from logdoctor.scan.engines import Work
-from logdoctor.scan.jobs import JobFiles
-from logdoctor.scan.record import JobRecord, make_failed_record, parse_record
+from logdoctor.archive.checkpoint_log import CheckpointWriter
+from logdoctor.archive.clusters import EXTRAS, connect_address
+from logdoctor.archive.diagnose_task import Task, diagnose_task, load_worker_pack, make_tasks
+from logdoctor.archive.engines import Work
+from logdoctor.archive.jobs import JobFiles
+from logdoctor.archive.record import JobRecord, make_failed_record, parse_record
 
 BATCHES_PER_WORKER = 3
 """Batches that are submitted at the same time, per worker."""
@@ -49,7 +49,7 @@ class _SchedulerLost(Exception):
 
 
 def run(work: Work) -> Iterator[int]:
-    """Run ``work`` as `logdoctor.scan.engines` says.
+    """Run ``work`` as `logdoctor.archive.engines` says.
 
     Raises `InputError` if no scheduler answers or the workers cannot do the work.
     """
