@@ -16,28 +16,49 @@ from typing import TYPE_CHECKING, Any
 from logdoctor.version import __version__
 
 if TYPE_CHECKING:
+    from logdoctor.api import explain, scan
+    from logdoctor.diff import compare
+    from logdoctor.model import Diagnosis, InputError, LogdoctorError
     from logdoctor.notebook import load_ipython_extension
-    from logdoctor.pipeline.diagnosis import diagnose
+    from logdoctor.pipeline.diagnosis import diagnose, events
 
-__all__ = ["__version__", "diagnose", "load_ipython_extension"]
+_HOMES = {
+    "compare": "logdoctor.diff",
+    "diagnose": "logdoctor.pipeline.diagnosis",
+    "events": "logdoctor.pipeline.diagnosis",
+    "explain": "logdoctor.api",
+    "load_ipython_extension": "logdoctor.notebook",
+    "scan": "logdoctor.api",
+    **dict.fromkeys(("Diagnosis", "InputError", "LogdoctorError"), "logdoctor.model"),
+}
+"""The module of each public name."""
+__all__ = [
+    "Diagnosis",
+    "InputError",
+    "LogdoctorError",
+    "__version__",
+    "compare",
+    "diagnose",
+    "events",
+    "explain",
+    "load_ipython_extension",
+    "scan",
+]
 
 
 def __dir__() -> list[str]:
-    """Name the public functions too, although they are not imported yet."""
+    """Name the public names too, although they are not imported yet."""
     return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public function on demand, because ``logdoctor --help`` needs none."""
-    if name == "diagnose":
-        from logdoctor.pipeline.diagnosis import diagnose
+    """Import a public name on demand, because ``logdoctor --help`` needs none."""
+    if name in _HOMES:
+        from importlib import import_module
 
-        _show_pages_in_notebook()
-        return diagnose
-    if name == "load_ipython_extension":
-        from logdoctor.notebook import load_ipython_extension
-
-        return load_ipython_extension
+        if name == "diagnose":
+            _show_pages_in_notebook()
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(name)
 
 

@@ -12,12 +12,12 @@ import pytest
 from failing_job import HEALTHY, LOG
 from test_scan_bad_hosts import fleet
 
+from logdoctor.archive.checkpoint_log import CheckpointWriter
+from logdoctor.archive.clusters import EXTRAS
 from logdoctor.classifier import SHIPPED_MODEL
 from logdoctor.classifier.linear_model import load_model
 from logdoctor.model import InputError
 from logdoctor.model.extras import needs_extra
-from logdoctor.archive.checkpoint_log import CheckpointWriter
-from logdoctor.archive.clusters import EXTRAS
 
 pytestmark = pytest.mark.usefixtures("clean_environment")
 

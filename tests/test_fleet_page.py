@@ -12,13 +12,13 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 from page_parts import OUR_ATTRIBUTES, OUR_TAGS, own_code, parse
 
-from logdoctor.model import Problem
-from logdoctor.render import languages
 from logdoctor.archive.checkpoint_log import CheckpointWriter
 from logdoctor.archive.fleet import count_records
 from logdoctor.archive.fleet_chart import HEIGHT, make_chart
 from logdoctor.archive.fleet_page import MAX_BYTES, WORDS, render_page
 from logdoctor.archive.record import CauseRow, JobRecord, RankEntry
+from logdoctor.model import Problem
+from logdoctor.render import languages
 
 MONDAY = 1_793_577_600.0  # 2026-11-02
 DAY = 86400.0

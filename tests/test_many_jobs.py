@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from command_line import call
 
+from logdoctor.archive import Filters, Plan, Scan, find_jobs
 from logdoctor.inputs.many_jobs import find_jobs_in_folder
 from logdoctor.pipeline.diagnosis import diagnose
-from logdoctor.archive import Filters, Plan, Scan, find_jobs
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"

@@ -21,7 +21,7 @@ from logdoctor.model.numbers import (
 )
 
 PACKAGE = Path(logdoctor.__file__).parent
-ROOMS = ("codes", "inputs", "logs", "pipeline", "reasoning", "redaction", "render", "ruleset", "scan")
+ROOMS = ("codes", "inputs", "logs", "pipeline", "reasoning", "redaction", "render", "ruleset", "archive")
 OWN_NUMBERS = {
     "inputs/file_type.py: int(stored, 8)",  # eight bytes
     "logs/multiline/ucx_blocks.py: int(words[13][4:6], 16)",  # two hex digits

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from logdoctor.model import InputError
 from logdoctor.archive import Filters, Plan, Scan
 from logdoctor.archive.record import JobRecord, parse_record
+from logdoctor.model import InputError
 
 OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
 FINE = "step 1/2 loss 3.1\nstep 2/2 loss 2.9\nTraining finished.\n"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from logdoctor.model import InputError
 from logdoctor.archive import Plan, Scan
 from logdoctor.archive.checkpoint_log import CheckpointWriter
 from logdoctor.archive.clusters import parse_options, start_slurm_cluster
 from logdoctor.archive.engines import dask
+from logdoctor.model import InputError
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.xdist_group("cluster")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from logdoctor.cli import scan_command
 from logdoctor.archive.record import SCHEMA, CauseRow, JobRecord, RankEntry
+from logdoctor.cli import scan_command
 
 GUIDE = (Path(__file__).parent.parent / "docs" / "scan.md").read_text("utf-8")
 NESTED = {"causes", "rank_table"}

@@ -7,12 +7,12 @@ import pytest
 from command_line import program
 from typer.testing import CliRunner
 
-from logdoctor.cli.commands import app
-from logdoctor.model import InputError
 from logdoctor.archive.checkpoint_log import CheckpointLog, CheckpointWriter
 from logdoctor.archive.history import FailureQuery, count_failures, run_sql
 from logdoctor.archive.record import CauseRow, JobRecord, RankEntry
 from logdoctor.archive.tables import write_parquet
+from logdoctor.cli.commands import app
+from logdoctor.model import InputError
 
 MONDAY = 1_793_577_600.0  # 2026-11-02
 RECORDS = [

@@ -7,9 +7,9 @@ import tarfile
 
 import pytest
 
-from logdoctor.model import InputError
 from logdoctor.archive import Filters, Plan, Scan, find_jobs
 from logdoctor.archive.file_listing import list_files, mask_urls
+from logdoctor.model import InputError
 
 OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
 FINE = "step 1/2 loss 3.1\nstep 2/2 loss 2.9\nTraining finished.\n"

@@ -7,9 +7,9 @@ from datetime import datetime, timezone
 import pytest
 from failing_job import diagnose_log
 
-from logdoctor.model import Diagnosis, JobSummary, Run
 from logdoctor.archive.jobs import JobFiles
 from logdoctor.archive.record import make_record
+from logdoctor.model import Diagnosis, JobSummary, Run
 
 STEPS = "2025-06-11 09:00:00,100 step 1 loss 3.1\n2025-06-11 11:30:00,100 step 900 loss 2.1\n"
 DIED = "2025-06-11 12:00:00,100 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"

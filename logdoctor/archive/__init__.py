@@ -13,12 +13,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from logdoctor.model import Problem
 from logdoctor.archive.checkpoint_log import CheckpointLog
 from logdoctor.archive.diagnose_task import make_tasks
 from logdoctor.archive.engines import Work
+from logdoctor.archive.file_listing import mask_urls
 from logdoctor.archive.jobs import Filters, JobFiles, find_jobs
 from logdoctor.archive.record import JobRecord
+from logdoctor.model import InputError, Problem
 
 __all__ = ["Filters", "JobFiles", "JobRecord", "Plan", "Scan", "find_jobs"]
 
@@ -54,6 +55,15 @@ class Scan:
         self.jobs = [job for task in tasks for job in task.jobs]
         self.log = CheckpointLog(self.plan.folder)
         self.todo = [job for job in self.jobs if not self._is_done(job)]
+
+    def require_jobs(self) -> None:
+        """Raise `InputError` if there is no job."""
+        if not self.jobs:
+            first = next(iter(self.problems), None)
+            if first is not None:
+                raise InputError(first.what, first.where, first.why, first.help)
+            why = "there is no log, or none that the options want"
+            raise InputError("no job found", mask_urls(self.places[0]), why, "check the path and the options")
 
     def _is_done(self, job: JobFiles) -> bool:
         location = self.log.locations.get(job.name)

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from logdoctor.reasoning.verdict.decision import OWN_FAULT
 from logdoctor.archive.record import JobRecord
+from logdoctor.reasoning.verdict.decision import OWN_FAULT
 
 ALPHA = 0.05
 """Probability that a host of a healthy fleet is reported."""

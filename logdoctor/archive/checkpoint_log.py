@@ -18,9 +18,9 @@ from typing import IO
 
 from msgspec import Struct
 
+from logdoctor.archive.record import JobRecord, parse_record
 from logdoctor.inputs.paths import LOCK_FILE, MERGED_FILE, PARTS_FOLDER
 from logdoctor.model import InputError
-from logdoctor.archive.record import JobRecord, parse_record
 
 SYNC_SECONDS = 1.0
 """Time between two ``fsync`` calls: the records that a power failure may cost."""

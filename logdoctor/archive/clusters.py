@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from logdoctor.archive.engines import Work
 from logdoctor.model import InputError
 from logdoctor.model.extras import needs_extra
-from logdoctor.archive.engines import Work
 
 Options = dict[str, Any]
 

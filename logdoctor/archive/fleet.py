@@ -11,11 +11,11 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from logdoctor.model import InputError
-from logdoctor.redaction import redact_secrets
 from logdoctor.archive.bad_hosts import BadHost, HostCounter, blamed_hosts
 from logdoctor.archive.checkpoint_log import CheckpointLog
 from logdoctor.archive.record import JobRecord
+from logdoctor.model import InputError
+from logdoctor.redaction import redact_secrets
 
 FAILED = ("failed", "unknown")
 """Verdicts of jobs that failed.  A job that was stopped from outside did not."""

@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from logdoctor.archive.decision_counts import tell_decisions
+from logdoctor.archive.fleet import FAILED, Fleet, Tally
+from logdoctor.archive.fleet_chart import make_chart
 from logdoctor.model.escape import escape
 from logdoctor.model.times import iso_time
 from logdoctor.redaction import redact_secrets
@@ -25,9 +28,6 @@ from logdoctor.render import standalone_html
 from logdoctor.render.catalogue import Catalogue, catalogue
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.tables import read_signatures
-from logdoctor.archive.decision_counts import tell_decisions
-from logdoctor.archive.fleet import FAILED, Fleet, Tally
-from logdoctor.archive.fleet_chart import make_chart
 from logdoctor.version import __version__
 
 if TYPE_CHECKING:

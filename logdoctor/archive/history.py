@@ -13,11 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from logdoctor.model import InputError
-from logdoctor.model.extras import needs_extra
 from logdoctor.archive.checkpoint_log import CheckpointLog, last_write_time
 from logdoctor.archive.decision_counts import tell_decisions
 from logdoctor.archive.tables import TABLES, write_parquet
+from logdoctor.model import InputError
+from logdoctor.model.extras import needs_extra
 
 _END_TIME = "make_timestamp(CAST(coalesce(CASE WHEN ended > 0 THEN ended END, changed) * 1000000 AS BIGINT))"
 _FAILED = "status = 'diagnosed' AND verdict IN ('failed', 'stopped', 'unknown')"

@@ -9,10 +9,10 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from logdoctor.model import Diagnosis, InputError, JobSummary, Problem
-from logdoctor.model.escape import escape_all
 from logdoctor.archive.failure_fingerprint import fingerprint, line_template
 from logdoctor.archive.jobs import JobFiles
+from logdoctor.model import Diagnosis, InputError, JobSummary, Problem
+from logdoctor.model.escape import escape_all
 
 SCHEMA = "logdoctor.scan/2"
 """Changes if a field is renamed or changes its meaning.  New fields do not change the schema."""

@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, fields
 
-from logdoctor.model.extras import needs_extra
 from logdoctor.archive.record import SCHEMA, CauseRow, JobRecord, RankEntry, Status
+from logdoctor.model.extras import needs_extra
 
 TABLES = ("jobs", "causes", "rank_table")
 """Names of the tables and their files.  The rows of the last two begin with the name of the job."""

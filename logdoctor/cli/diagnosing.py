@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logdoctor.cli.errors import print_error, print_problems, report_errors, wrong_usage
-from logdoctor.cli.named_inputs import paths_or_stdin, refuse_many_jobs, refuse_output_file, report_missing
+from logdoctor.cli.named_inputs import paths_or_stdin, refuse_output_file, report_missing
 from logdoctor.cli.output import COLORS, Style, language_of, redact_to_share, width_of, write, write_text_to
 from logdoctor.cli.progress_bar import ProgressBar
 
@@ -103,17 +103,18 @@ def format_of(name: str | None, *, json: bool = False) -> str:
 
 def diagnose_paths(paths: list[str] | None, format: str, **options: Any) -> Diagnosis:
     """Diagnose the job in ``paths`` (none: standard input), with context for ``format``."""
-    from logdoctor.model import InputError
+    from logdoctor.model import InputError, ManyJobsError
     from logdoctor.pipeline.diagnosis import diagnose as diagnose_job
     from logdoctor.pipeline.diagnosis import make_job, nothing_read
     from logdoctor.render import context_lines
 
     inputs = paths_or_stdin(paths)
-    refuse_many_jobs(inputs)
     missing = report_missing(inputs)
     with report_errors(), ProgressBar() as bar:
         try:
             return diagnose_job(inputs, watch=bar.watch, context=context_lines(format), **options)
+        except ManyJobsError as error:
+            raise wrong_usage(f"{error.where}: {error.what}; {error.help}", "PATHS") from None
         except InputError as error:
             if missing < len(inputs):
                 print_error(error)

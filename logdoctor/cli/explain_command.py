@@ -13,10 +13,11 @@ import typer
 from logdoctor.cli.diagnose_command import Lang, Rules
 from logdoctor.cli.output import Style, language_of, width_of, write
 from logdoctor.cli.words import MOST_PROPOSALS, similar
+from logdoctor.model import LogdoctorError
 
 if TYPE_CHECKING:
     from logdoctor.codes import Catalogue, Entry
-    from logdoctor.model import Rule
+    from logdoctor.model import Diagnosis, Rule
     from logdoctor.ruleset.loading import Ruleset
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -40,11 +41,25 @@ def explain(words: Words = None, full: Full = False, lang: Lang = None, rules: R
     Exit codes: 0 it is explained, 2 nothing is known of it.
     """
     language, query = language_of(lang), " ".join(words or []).strip()
-    for line in _answer(query, language, rules or (), full=full) if query else _catalogues(language):
-        typer.echo(line)
+    try:
+        for part in explanation(query, language, rules or (), full=full):
+            if isinstance(part, str):
+                typer.echo(part)
+            else:
+                write(part, Style(lang=language), None)
+    except LogdoctorError as error:
+        raise typer.BadParameter(f"{error.what}; {error.help}", param_hint="WORDS") from None
 
 
-def _answer(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> Iterator[str]:
+def explanation(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> Iterator[str | Diagnosis]:
+    """Yield the lines that explain ``query``, or the diagnosis of a line of a log.
+
+    Raise `LogdoctorError` if nothing is known of it.
+    """
+    yield from _answer(query, lang, folders, full=full) if query else _catalogues(lang)
+
+
+def _answer(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> Iterator[str | Diagnosis]:
     from logdoctor.codes.search import find_catalogues, find_codes
     from logdoctor.codes.table import labels
 
@@ -67,7 +82,7 @@ def _answer(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> It
 
 def _answer_without_code(
     query: str, lang: str, folders: Sequence[Path], found: Sequence[Rule], *, full: bool
-) -> Iterator[str]:
+) -> Iterator[str | Diagnosis]:
     """Explain a signature, a rule, or a line of a log."""
     from logdoctor.cli.rule_page import rule_rows
     from logdoctor.codes.search import code_names
@@ -77,14 +92,15 @@ def _answer_without_code(
         signature = book.signatures.get(found[0].signature)
         title, *rows = rule_rows(query, found, signature.near if signature else (), lang, book.defects, full=full)
         yield from _layout(": ".join(filter(None, title)), rows)
-    elif " " not in query or not _diagnose(query, lang, folders):
+    elif " " in query and (diagnosis := _diagnose(query, lang, folders)) is not None:
+        yield diagnosis
+    else:
         rules = _read(folders).rules
         names = {*code_names(), *(rule.signature for rule in rules), *(rule.id for rule in rules)}
         near = _named(query, rules) or similar(query, sorted(names), MOST_PROPOSALS, LEAST_SIMILARITY)
-        hint = (
-            f"did you mean {', '.join(near[:MOST_PROPOSALS])}?" if near else "'logdoctor explain' lists what is known"
-        )
-        raise typer.BadParameter(f"nothing is known of '{query}'; {hint}", param_hint="WORDS")
+        named = f"did you mean {', '.join(near[:MOST_PROPOSALS])}?"
+        hint = named if near else "'logdoctor explain' lists what is known"
+        raise LogdoctorError(f"nothing is known of '{query}'", help=hint)
 
 
 def _read(folders: Sequence[Path]) -> Ruleset:
@@ -108,18 +124,15 @@ def _named(word: str, rules: Iterable[Rule]) -> list[str]:
     return sorted({rule.signature for rule in rules if word.lower() in re.split(r"[.-]", rule.signature)})
 
 
-def _diagnose(line: str, lang: str, folders: Sequence[Path]) -> bool:
-    """Write the diagnosis of a line of a log. Return False if it tells of no failure."""
+def _diagnose(line: str, lang: str, folders: Sequence[Path]) -> Diagnosis | None:
+    """Return the diagnosis of a line of a log, None if it tells of no failure."""
     from logdoctor.model import CALM
     from logdoctor.pipeline.diagnosis import diagnose
 
     source: Any = io.BytesIO(f"{line}\n".encode())
     source.name = "<stdin>"
     diagnosis = diagnose(source, rules=folders, lang=lang)
-    is_failure = diagnosis.verdict not in CALM
-    if is_failure:
-        write(diagnosis, Style(lang=lang), None)
-    return is_failure
+    return None if diagnosis.verdict in CALM else diagnosis
 
 
 def _choices(number: str, entries: Sequence[Entry], lang: str) -> Iterator[str]:

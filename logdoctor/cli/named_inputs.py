@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from logdoctor.cli.errors import print_error, refuse_output, wrong_usage
-
-NAMED_JOBS = 3
 
 
 def paths_or_stdin(paths: list[str] | None) -> list[str]:
@@ -42,27 +39,6 @@ def _names_in(folder: str) -> list[str]:
         return os.listdir(folder or ".")  # noqa: PTH208 - takes any text
     except OSError:
         return []
-
-
-def refuse_many_jobs(paths: Sequence[str]) -> None:
-    """End with wrong usage if one of the paths is a folder of several jobs."""
-    for path in paths:
-        if os.path.isdir(path):  # noqa: PTH112 - takes any text
-            _refuse_folder_of_jobs(path)
-
-
-def _refuse_folder_of_jobs(path: str) -> None:
-    from logdoctor.inputs.many_jobs import find_jobs_in_folder
-    from logdoctor.model.escape import escape
-
-    jobs = find_jobs_in_folder(path)
-    if jobs:
-        names = ", ".join(map(escape, jobs[:NAMED_JOBS])) + (", ..." if len(jobs) > NAMED_JOBS else "")
-        raise wrong_usage(
-            f"{escape(path)}: these look like {len(jobs)} jobs ({names}). Name one of them, or use scan: "
-            f"logdoctor scan {escape(shlex.quote(path))}",
-            "PATHS",
-        )
 
 
 def refuse_output_file(output: Path | None, paths: Iterable[str] | None = ()) -> None:

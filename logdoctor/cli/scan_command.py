@@ -24,8 +24,8 @@ from logdoctor.cli.time_options import read_time
 from logdoctor.cli.words import propose, require
 
 if TYPE_CHECKING:
-    from logdoctor.pipeline.knowledge import Knowledge
     from logdoctor.archive import Scan
+    from logdoctor.pipeline.knowledge import Knowledge
 
 Places = Annotated[
     list[str],
@@ -39,7 +39,9 @@ Out = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option("--format", "-f", help=f"{one_of(format_names('archive', 'outputs'))}; parquet writes into --out only."),
+    typer.Option(
+        "--format", "-f", help=f"{one_of(format_names('archive', 'outputs'))}; parquet writes into --out only."
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="A line a job: its name and the columns of 'logdoctor -q'.")]
 Workers = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Processes (default: one a core).")]
@@ -114,9 +116,9 @@ def scan(
     Exit codes: 0 the scan came to its end, 1 a cause of --fail-on was found, 2 wrong usage, 3 nothing could be read,
     70 an error of logdoctor itself, 130 or 143 it was stopped (Ctrl-C, SIGTERM): the same command goes on.
     """
-    from logdoctor.pipeline.knowledge import rule_folders
     from logdoctor.archive import Filters, Plan, Scan
     from logdoctor.archive.outputs import list_formats
+    from logdoctor.pipeline.knowledge import rule_folders
 
     require(format, (*list_formats(), "parquet"), "--format")
     format = "lines" if quiet else format  # noqa: A001
@@ -139,7 +141,8 @@ def scan(
             retry,
         )
         scan_run = Scan(places, plan, filters)
-        _check_jobs(scan_run)
+        print_problems(scan_run.problems if scan_run.jobs else scan_run.problems[1:])
+        scan_run.require_jobs()
         if dry_run:
             _print_jobs(scan_run)
             return
@@ -196,19 +199,6 @@ def _shard(text: str) -> tuple[int, int]:
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise typer.BadParameter(f"'{text}' is not like 3/8", param_hint="--shard")
     return int(match[1]), int(match[2])
-
-
-def _check_jobs(scan_run: Scan) -> None:
-    from logdoctor.model import InputError
-    from logdoctor.archive.file_listing import mask_urls
-
-    print_problems(scan_run.problems)
-    if scan_run.jobs:
-        return
-    if scan_run.problems:
-        raise typer.Exit(3)
-    why = "there is no log, or none that --job-pattern, --since and --until want"
-    raise InputError("no job found", mask_urls(scan_run.places[0]), why, "check the path and the options")
 
 
 def _print_jobs(scan_run: Scan) -> None:

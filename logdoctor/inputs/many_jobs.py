@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Iterable
 
@@ -13,6 +14,20 @@ from logdoctor.inputs.json_documents import detect_document
 from logdoctor.inputs.opening import open_found
 from logdoctor.inputs.paths import Finder
 from logdoctor.inputs.streams import ProblemReporter
+from logdoctor.model import ManyJobsError
+from logdoctor.model.escape import escape
+
+NAMED_JOBS = 3
+
+
+def refuse_many_jobs(paths: Iterable[str]) -> None:
+    """Raise `ManyJobsError` if one of the paths is a folder of several jobs."""
+    for path in paths:
+        jobs = find_jobs_in_folder(path) if os.path.isdir(path) else []  # noqa: PTH112 - takes any text
+        if jobs:
+            names = ", ".join(map(escape, jobs[:NAMED_JOBS])) + (", ..." if len(jobs) > NAMED_JOBS else "")
+            cure = f"name one of them, or scan them all: logdoctor scan {escape(shlex.quote(path))}"
+            raise ManyJobsError(f"these look like {len(jobs)} jobs ({names})", escape(path), help=cure)
 
 
 def find_jobs_in_folder(folder: str) -> list[str]:

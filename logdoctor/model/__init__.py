@@ -48,7 +48,7 @@ from logdoctor.model.answer import (
 from logdoctor.model.claims import CLAIMS, Claim, ClaimName
 from logdoctor.model.comparison import COMPARISON_SCHEMA, Comparison, Difference, Topic
 from logdoctor.model.coverage import Coverage, InputRead, NotJudged, unread, unusable
-from logdoctor.model.errors import InputError, LogdoctorError, Problem, RuleError, RulesError
+from logdoctor.model.errors import InputError, LogdoctorError, ManyJobsError, Problem, RuleError, RulesError
 from logdoctor.model.facts import (
     ABSENCES,
     FACT_TYPES,

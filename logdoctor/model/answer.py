@@ -6,6 +6,7 @@ The docstring below a field also describes that field in the JSON schema (`logdo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct, field
@@ -630,6 +631,31 @@ class Diagnosis(Struct, frozen=True):
     was well, or by the good run that was given."""
     decision: Decision = Decision()
     """The one thing to do now."""
+    lang: str = "en"
+    """The language of its words."""
+
+    def __str__(self) -> str:
+        """Return the screen of ``logdoctor diagnose``."""
+        return self.to_text().rstrip("\n")
+
+    def to_text(self, *, redact: bool | None = None) -> str:
+        return self._report("text", redact)
+
+    def to_markdown(self, *, redact: bool | None = None) -> str:
+        """Return the report for a ticket. Secrets and names are taken out unless ``redact`` is False."""
+        return self._report("markdown", redact)
+
+    def to_html(self, *, redact: bool | None = None) -> str:
+        """Return the page. Secrets and names are taken out unless ``redact`` is False."""
+        return self._report("html", redact)
+
+    def to_json(self, *, redact: bool | None = None) -> str:
+        """Return the document of the schema ``logdoctor.diagnosis/2``."""
+        return self._report("json", redact)
+
+    def _report(self, format: str, redact: bool | None) -> str:  # noqa: FBT001
+        """Return a report. The nouns know no renderer, so the surface is found by its name."""
+        return str(import_module("logdoctor.api").report(self, format, redact=redact))
 
     @property
     def answer(self) -> Cause | None:

@@ -40,6 +40,10 @@ class InputError(LogdoctorError):
     """An input could not be read: it is missing, broken or too large."""
 
 
+class ManyJobsError(InputError):
+    """An input holds several jobs, and one was asked for."""
+
+
 class RuleError(LogdoctorError):
     """A fault of a rule file or a format file."""
 

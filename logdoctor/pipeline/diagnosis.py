@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from logdoctor.classifier import FeatureCounter
 from logdoctor.inputs import Bounds, Inventory, open_streams
+from logdoctor.inputs.many_jobs import refuse_many_jobs
 from logdoctor.logs.about import is_about_peers
 from logdoctor.logs.complaints import find_complaint, is_own_end, is_plain, may_be_first_failure
 from logdoctor.logs.fallback_messages import read_fallback_messages
@@ -60,8 +62,10 @@ Watch = Callable[[str, int], None]
 
 
 def diagnose(
-    inputs: Input | Iterable[Input],
+    inputs: Input | Iterable[Input] = (),
     *,
+    text: str | None = None,
+    data: bytes | None = None,
     name: str | None = None,
     rules: Sequence[str | os.PathLike[str]] = (),
     hung: bool = False,
@@ -79,6 +83,7 @@ def diagnose(
     """Diagnose one job from its logs.
 
     ``inputs``: paths (files, folders, globs, archives; ``"-"`` is standard input) and open binary files of ONE job.
+    ``text``, ``data``: a log itself, or the bytes of a log or an archive, beside or in place of ``inputs``.
     ``rules``: folders with rules of your own, added to the shipped rules and to those of installed packages.
     ``hung``: the job hangs, so silence is a failure.
     ``knowledge``: the pack that `gather` returned, to diagnose many jobs without loading it again.
@@ -89,10 +94,14 @@ def diagnose(
     ``follow_links``: also read what links in a folder name outside of it.
     ``job_id``: the id that the scheduler gave the job, which wins over an id in the logs.
 
-    Unreadable inputs and faulty rules are listed in ``problems``. Raises `InputError` if nothing could be read at all.
+    Unreadable inputs and faulty rules are listed in ``problems``. Raises `InputError` if nothing could be read at all,
+    `ManyJobsError` for a folder of several jobs.
     """
     pack = knowledge or gather(rule_folders(rules))
-    job = replace(make_job(inputs, name), found=found, follow_links=follow_links)
+    given = [*_as_inputs(inputs), *_held(text.encode() if text is not None else None, "<text>"), *_held(data, "<data>")]
+    job = replace(make_job(given, name), found=found, follow_links=follow_links)
+    if not found:
+        refuse_many_jobs(path for path in job.paths if isinstance(path, str))
     if watch is not None:
         watch(job.name, 0)  # the rules are loaded, the reading begins
     reader = JobReader(job, pack, bounds, watch)
@@ -103,6 +112,18 @@ def diagnose(
     if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
         regexes.keep()
     return add_context(diagnosis, reader.excerpts, context) if context else diagnosis
+
+
+def _as_inputs(inputs: Input | Iterable[Input]) -> list[Any]:
+    return [inputs] if isinstance(inputs, str | os.PathLike) or hasattr(inputs, "read") else [*inputs]
+
+
+def _held(data: bytes | None, name: str) -> Iterator[IO[bytes]]:
+    """Yield ``data`` as an open file."""
+    if data is not None:
+        file: Any = io.BytesIO(data)
+        file.name = name
+        yield file
 
 
 def diagnose_streams(
@@ -179,7 +200,8 @@ class Analysis:
             diagnosis, causes=closer.tell(diagnosis.causes, words), absent=closer.absent(diagnosis.unexplained)
         )
         problems = (*pack.faults, *reader.problems)
-        diagnosis = replace(diagnosis, coverage=coverage, problems=problems, made_by=pack.made_by)
+        about = {"coverage": coverage, "problems": problems, "made_by": pack.made_by, "lang": words.lang}
+        diagnosis = replace(diagnosis, **about)
         diagnosis = add_guess(diagnosis, observed.counter, pack, words, self.model)
         version = partial(version_of, state=observed.reasoner.state, excerpts=reader.excerpts)
         diagnosis, ask = tell_defects(diagnosis, pack.defects, version, words)
@@ -323,8 +345,7 @@ def _lines_above(record: Record, excerpts: Excerpts) -> list[Line]:
 
 def make_job(inputs: Input | Iterable[Input], name: str | None = None) -> Job:
     """Return the job with these inputs, by default named after the first."""
-    sources: list[Any] = [inputs] if isinstance(inputs, str | os.PathLike) or hasattr(inputs, "read") else [*inputs]
-    paths = tuple(os.fspath(i) if isinstance(i, os.PathLike) else i for i in sources)
+    paths = tuple(os.fspath(i) if isinstance(i, os.PathLike) else i for i in _as_inputs(inputs))
     first = paths[0] if paths else "-"
     return Job(name or ("<stdin>" if first == "-" or not isinstance(first, str) else Path(first).name or first), paths)
 

@@ -16,16 +16,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from logdoctor.model import InputError, MadeBy, Problem
-from logdoctor.model.extras import needs_extra
-from logdoctor.pack import regexes
-from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.archive.checkpoint_log import CheckpointWriter
 from logdoctor.archive.clusters import EXTRAS, connect_address
 from logdoctor.archive.diagnose_task import Task, diagnose_task, load_worker_pack, make_tasks
 from logdoctor.archive.engines import Work
 from logdoctor.archive.jobs import JobFiles
 from logdoctor.archive.record import JobRecord, make_failed_record, parse_record
+from logdoctor.model import InputError, MadeBy, Problem
+from logdoctor.model.extras import needs_extra
+from logdoctor.pack import regexes
+from logdoctor.pipeline.knowledge import Knowledge
 
 BATCHES_PER_WORKER = 3
 """Batches that are submitted at the same time, per worker."""

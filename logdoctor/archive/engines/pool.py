@@ -13,12 +13,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait  # no
 from pathlib import Path
 from typing import Any
 
-from logdoctor.model import Problem
-from logdoctor.pack import regexes
 from logdoctor.archive.checkpoint_log import CheckpointLog, CheckpointWriter, ResultsNotWritable
 from logdoctor.archive.diagnose_task import Task, diagnose_task, load_worker_pack
 from logdoctor.archive.engines import Work
 from logdoctor.archive.record import Status, make_failed_record
+from logdoctor.model import Problem
+from logdoctor.pack import regexes
 
 TASKS_PER_WORKER = 4
 """Tasks that are scheduled at the same time, per worker."""

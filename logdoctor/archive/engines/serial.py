@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logdoctor.pack import regexes
 from logdoctor.archive.checkpoint_log import CheckpointWriter
 from logdoctor.archive.diagnose_task import diagnose_task, load_worker_pack
 from logdoctor.archive.engines import Work
+from logdoctor.pack import regexes
 
 
 def run(work: Work) -> Iterator[int]:

@@ -9,8 +9,8 @@ import importlib
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
-from logdoctor.pack.module_names import module_names
 from logdoctor.archive.record import JobRecord
+from logdoctor.pack.module_names import module_names
 
 Write = Callable[[Iterable[JobRecord], TextIO], None]
 

@@ -6,9 +6,9 @@ import csv
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from logdoctor.model.escape import spreadsheet_cell
 from logdoctor.archive.record import JobRecord
 from logdoctor.archive.tables import job_row
+from logdoctor.model.escape import spreadsheet_cell
 
 
 def write(records: Iterable[JobRecord], out: TextIO) -> None:

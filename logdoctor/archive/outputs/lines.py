@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TextIO
 
+from logdoctor.archive.record import JobRecord
 from logdoctor.render.entity_names import place_column, ranges
 from logdoctor.render.one_line import UNKNOWN
-from logdoctor.archive.record import JobRecord
 
 
 def write(records: Iterable[JobRecord], out: TextIO) -> None:

@@ -8,11 +8,11 @@ from typing import TextIO
 
 from msgspec import Struct, field
 
-from logdoctor.model import CALM
-from logdoctor.model.escape import escape
 from logdoctor.archive.bad_hosts import blamed_hosts
 from logdoctor.archive.decision_counts import tell_decisions
 from logdoctor.archive.record import JobRecord
+from logdoctor.model import CALM
+from logdoctor.model.escape import escape
 
 MAX_HOSTS = 3
 MAX_FAILED_JOBS = 10
