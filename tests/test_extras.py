@@ -54,7 +54,8 @@ def jobs(tmp_path: Path) -> Path:
         ("learn", "evaluate jobs", "answers cannot be scored"),
         ("scan", "events jobs -f parquet -o events.parquet", "Parquet cannot be written"),
         ("scan", "history results", "the history cannot be asked"),
-        ("scan", "scan s3://bucket/jobs", "s3://bucket/jobs: cannot be opened"),
+        ("remote", "scan s3://bucket/jobs", "s3://bucket/jobs: cannot be opened"),
+        ("remote", "diagnose s3://bucket/jobs", "s3://bucket/jobs: cannot be opened"),
         ("cluster", "scan jobs --scheduler tcp://127.0.0.1:9", "the cluster cannot be used"),
         ("cluster", "scan jobs --slurm", "slurm: the cluster cannot be used"),
         ("kubernetes", "scan jobs --kubernetes", "kubernetes: the cluster cannot be used"),
@@ -122,5 +123,5 @@ def test_every_extra_that_is_asked_for_exists():
     extras = {*re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)}
     sources = "".join(path.read_text() for path in (ROOT / "logdoctor").rglob("*.py"))
     asked = {*re.findall(r'needs_extra\("(\w+)"', sources), *EXTRAS.values()}
-    assert asked == {"learn", "scan", "cluster", "kubernetes"}
+    assert asked == {"learn", "scan", "remote", "cluster", "kubernetes"}
     assert asked <= extras

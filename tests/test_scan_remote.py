@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import io
 import tarfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 
+import logdoctor
 from logdoctor.archive import Filters, Plan, Scan, find_jobs
-from logdoctor.archive.file_listing import list_files, mask_urls
+from logdoctor.archive.file_listing import list_files
+from logdoctor.inputs.remote import mask_urls
 from logdoctor.model import InputError
 
 OOM = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
@@ -97,6 +102,29 @@ def test_file_removed_after_listing_gives_an_unreadable_record(memory, tmp_path)
     (record,) = scan.records()
     assert record.status == "unreadable"
     assert "rank0.log" in record.problems[0].where
+
+
+def test_url_is_diagnosed_as_the_folder_with_its_files_is(memory, tmp_path):
+    for name in ("rank0.log", "rank1.log"):
+        (tmp_path / name).write_text(LOGS[f"a/{name}"])
+    behind, here = (logdoctor.diagnose(place) for place in ("memory://runs/a", tmp_path))
+    assert (behind.verdict, behind.causes[0].signature) == (here.verdict, here.causes[0].signature)
+    assert behind.causes[0].evidence[0].line.file == "memory://runs/a/rank1.log"
+    assert logdoctor.diagnose("memory://runs/old.tar.gz").coverage.files == 2
+
+
+def test_log_behind_https_is_read_from_its_server(tmp_path):
+    pytest.importorskip("aiohttp")
+    (tmp_path / "rank1.log").write_text(OOM)
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/rank1.log"
+        assert logdoctor.diagnose(f"{url}?key=planted-word").causes[0].signature == "cuda.oom"
+        with pytest.raises(InputError) as error:
+            logdoctor.diagnose(f"{url}.gone?key=planted-word")
+        server.shutdown()
+    assert "planted-word" not in str(error.value)
 
 
 @pytest.mark.parametrize("url", ["memory://nothing", "nosuch://x/y", "://"])

@@ -16,9 +16,9 @@ from msgspec import Struct
 from logdoctor.archive.checkpoint_log import CheckpointLog
 from logdoctor.archive.diagnose_task import make_tasks
 from logdoctor.archive.engines import Work
-from logdoctor.archive.file_listing import mask_urls
 from logdoctor.archive.jobs import Filters, JobFiles, find_jobs
 from logdoctor.archive.record import JobRecord
+from logdoctor.inputs.remote import mask_urls
 from logdoctor.model import InputError, Problem
 
 __all__ = ["Filters", "JobFiles", "JobRecord", "Plan", "Scan", "find_jobs"]

@@ -10,10 +10,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.archive.file_listing import mask_urls, open_if_remote
 from logdoctor.archive.jobs import JobFiles
 from logdoctor.archive.record import JobRecord, make_failed_record, make_record
 from logdoctor.inputs import open_streams
+from logdoctor.inputs.remote import mask_urls, open_if_remote
 from logdoctor.model import InputError, Job, Problem, Stream
 from logdoctor.model.escape import escape_all
 from logdoctor.pipeline.diagnosis import diagnose, diagnose_streams

@@ -6,20 +6,19 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from functools import cache
-from typing import IO, Any, cast
+from typing import Any
 
 from msgspec import Struct
 
 from logdoctor.inputs import open_streams
 from logdoctor.inputs.paths import LEAVES, holds_scan_results, is_inside, may_be_log
+from logdoctor.inputs.remote import is_remote, list_remote, mask_urls, open_if_remote
 from logdoctor.inputs.streams import ProblemReporter
 from logdoctor.model import InputError, Job, Problem
-from logdoctor.model.extras import needs_extra
 
 
 class File(Struct, frozen=True):
@@ -34,20 +33,6 @@ class File(Struct, frozen=True):
     size: int
     changed: float
     owner: str = ""
-
-
-_USER_OF_URL = re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^/\s@]+@", re.IGNORECASE)
-_QUERY_OF_URL = re.compile(r"(\b(?:https?|ftps?)://[^\s?#]*\?)[^\s'\"]+", re.IGNORECASE)
-
-
-def mask_urls(text: str) -> str:
-    """Return ``text`` without the user, the password and the query of each URL."""
-    return _QUERY_OF_URL.sub(r"\1***", _USER_OF_URL.sub(r"\1***@", text))
-
-
-def is_remote(path: str) -> bool:
-    """Return whether ``path`` is a URL."""
-    return "://" in path
 
 
 def list_files(place: str, problems: list[Problem], *, follow_links: bool = False) -> list[File]:
@@ -125,31 +110,14 @@ def _owner(uid: int) -> str:
         return str(uid)
 
 
-# ── URLs, by fsspec ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def _list_remote(place: str) -> Iterator[File]:
-    filesystem, root = _filesystem(place)
-    try:
-        if filesystem.isfile(root):
-            yield _remote_file(place, root.rpartition("/")[2], filesystem.info(root))
-            return
-        files: dict[str, dict[str, Any]] = filesystem.find(root, detail=True)
-    except Exception as error:
-        raise InputError("cannot be scanned", mask_urls(place), _library_error(error), _ACCESS) from error
-    if not files:
-        raise InputError("cannot be scanned", mask_urls(place), "there is nothing", "check the URL")
-    prefix = root.rstrip("/") + "/"
-    for path, info in files.items():
-        name = path.removeprefix(prefix)
-        if may_be_log(name):
-            yield _remote_file(f"{place.rstrip('/')}/{name}", name, info)
+    """Yield the logs behind a URL."""
+    for file in list_remote(place):
+        changed = next((_seconds(t) for t in (file.info.get(key) for key in _TIMES) if t is not None), 0.0)
+        yield File(file.name, file.url, int(file.info.get("size") or 0), changed, str(file.info.get("owner") or ""))
 
 
-def _remote_file(path: str, name: str, info: dict[str, Any]) -> File:
-    times = (info.get(key) for key in ("mtime", "LastModified", "last_modified", "updated", "created"))
-    changed = next((_seconds(t) for t in times if t is not None), 0.0)
-    return File(name, path, int(info.get("size") or 0), changed, str(info.get("owner") or ""))
+_TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
 
 
 def _seconds(time: Any) -> float:
@@ -165,60 +133,3 @@ def _seconds(time: Any) -> float:
         except ValueError:
             return 0.0
     return float(time)
-
-
-_ACCESS = "check the URL and the credentials, which its library takes from its usual places"
-
-
-def _library_error(error: Exception) -> str:
-    return mask_urls(f"{type(error).__name__}: {error}")
-
-
-def _filesystem(url: str) -> tuple[Any, str]:
-    """Return the fsspec filesystem of ``url`` and the path in it."""
-    with needs_extra("scan", "cannot be opened", mask_urls(url)):
-        import fsspec
-    try:
-        filesystem, root = fsspec.core.url_to_fs(url)
-    except Exception as error:
-        raise InputError("cannot be opened", mask_urls(url), _library_error(error), _ACCESS) from error
-    return filesystem, str(root)
-
-
-def open_if_remote(path: str) -> str | IO[bytes]:
-    """Return a file object for a URL, any other path unchanged."""
-    return cast("IO[bytes]", _RemoteFile(path)) if is_remote(path) else path
-
-
-class _RemoteFile:
-    """A file behind a URL, opened at its first use.  ``name`` is the URL without a password."""
-
-    def __init__(self, url: str) -> None:
-        self.name, self._url = mask_urls(url), url
-        self._file: Any = None
-
-    def _open(self) -> Any:
-        if self._file is None:
-            filesystem, path = _filesystem(self._url)
-            self._file = filesystem.open(path, "rb")
-        return self._file
-
-    def read(self, size: int = -1) -> bytes:
-        data: bytes = self._open().read(size)
-        return data
-
-    def seekable(self) -> bool:
-        """Return whether the file can seek.
-
-        Returns False if the file cannot be opened, so that `read` raises the error.
-        """
-        try:
-            return bool(self._open().seekable())
-        except Exception:  # noqa: BLE001 - each filesystem raises its own errors
-            return False
-
-    def tell(self) -> int:
-        return int(self._open().tell())
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return int(self._open().seek(offset, whence))

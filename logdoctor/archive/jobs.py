@@ -11,10 +11,11 @@ from functools import partial
 
 from msgspec import Struct
 
-from logdoctor.archive.file_listing import File, is_remote, list_files, list_members, mask_urls
+from logdoctor.archive.file_listing import File, list_files, list_members
 from logdoctor.inputs.grouping import Group, GroupedBy, group_files, is_archive
 from logdoctor.inputs.many_jobs import read_start, without_documents
 from logdoctor.inputs.paths import sort_for_reading
+from logdoctor.inputs.remote import is_remote, mask_urls
 from logdoctor.model import InputError, Problem
 
 

@@ -31,7 +31,7 @@ def report_missing(paths: Sequence[str]) -> int:
 
 
 def _is_missing(path: str) -> bool:
-    return path != "-" and not {*path} & {*"*?[\0"} and not os.path.lexists(path)
+    return path != "-" and "://" not in path and not {*path} & {*"*?[\0"} and not os.path.lexists(path)
 
 
 def _names_in(folder: str) -> list[str]:

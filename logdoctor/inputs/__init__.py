@@ -8,11 +8,13 @@ An input that cannot be read becomes a `Problem`, and reading continues with the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import IO, cast
 
 from logdoctor.inputs.bounds import Bounds, Budget
 from logdoctor.inputs.inventory import Inventory
 from logdoctor.inputs.opening import Opener
 from logdoctor.inputs.paths import Finder
+from logdoctor.inputs.remote import is_remote, list_remote, mask_urls, open_if_remote
 from logdoctor.inputs.streams import ProblemReporter
 from logdoctor.model import InputError, Job, Problem, Stream
 
@@ -40,6 +42,8 @@ def open_streams(
             yield from opener.open_file(path)
         elif path == "-":
             yield from opener.open_stdin()
+        elif is_remote(path):
+            yield from _open_remote(path, opener, report, named=not job.found)
         else:
             for input_file in finder.find(path):
                 yield from opener.open_path(input_file)
@@ -48,3 +52,11 @@ def open_streams(
     if not opener.log_count and not report.count:
         error = InputError("no log found", job.name, "nothing there is a log", "give the output of the job")
         report.unread(error, job.name, "a folder", named=not job.found)
+
+
+def _open_remote(url: str, opener: Opener, report: ProblemReporter, *, named: bool) -> Iterator[Stream]:
+    try:
+        for file in list_remote(url):
+            yield from opener.open_file(cast("IO[bytes]", open_if_remote(file.url)))
+    except InputError as error:
+        report.unread(error, mask_urls(url), "unreadable", named=named)
