@@ -1,11 +1,12 @@
 """Tables that were compiled when the wheel was built.
 
-A wheel holds them in one file. A source tree has no such file; there each table is made at first use and kept in the
+A wheel holds them in one file, packed, because an install may take 50 MB. A source tree has no such file; there each table is made at first use and kept in the
 cache.
 """
 
 from __future__ import annotations
 
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -23,7 +24,7 @@ def table(name: str, kind: type[Table]) -> Table | None:
     try:
         raw = _tables().get(name)
         return None if raw is None else msgspec.msgpack.decode(raw, type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, zlib.error) as error:
         what = "the compiled formats and rules are damaged"
         raise LogdoctorError(what, str(FILE), str(error), "install logdoctor again") from error
 
@@ -34,9 +35,9 @@ def _tables() -> dict[str, msgspec.Raw]:
         data = FILE.read_bytes()
     except FileNotFoundError:
         return {}
-    return msgspec.msgpack.decode(data, type=dict[str, msgspec.Raw])
+    return msgspec.msgpack.decode(zlib.decompress(data), type=dict[str, msgspec.Raw])
 
 
 def encode(tables: dict[str, bytes]) -> bytes:
     """Return the file's content."""
-    return msgspec.msgpack.encode({name: msgspec.Raw(data) for name, data in tables.items()})
+    return zlib.compress(msgspec.msgpack.encode({name: msgspec.Raw(data) for name, data in tables.items()}), 9)
