@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from logdoctor.archive.record import JobRecord
+from logdoctor.archive.record import JobRecord, end_time
 from logdoctor.reasoning.verdict.decision import OWN_FAULT
 
 ALPHA = 0.05
@@ -26,7 +26,8 @@ class BadHost(Struct, frozen=True):
     """A host, or a GPU (``node7 GPU 3``), with too many failures.
 
     ``failures`` of its ``jobs`` name it as the culprit, but only ``expected`` would be usual.  ``chance`` is the
-    corrected probability that a host of a healthy fleet has so many failures.
+    corrected probability that a host of a healthy fleet has so many failures.  ``first`` and ``last`` are the ends of
+    the first and the last of these jobs.
     """
 
     name: str
@@ -36,6 +37,17 @@ class BadHost(Struct, frozen=True):
     chance: float
     examples: tuple[str, ...]
     signatures: tuple[tuple[str, int], ...]
+    first: float = 0.0
+    last: float = 0.0
+
+    @property
+    def host(self) -> str:
+        return self.name.partition(" ")[0]
+
+    @property
+    def gpu(self) -> str:
+        """The GPU, "" for a whole host."""
+        return self.name.partition(" GPU ")[2]
 
 
 class HostCounter:
@@ -46,6 +58,7 @@ class HostCounter:
         self._failures: Counter[str] = Counter()
         self._examples: dict[str, list[str]] = {}
         self._signatures: dict[str, Counter[str]] = {}
+        self._times: dict[str, tuple[float, float]] = {}
 
     def add(self, record: JobRecord) -> None:
         present, blamed = set(_present(record)), set(_blamed(record))
@@ -54,6 +67,9 @@ class HostCounter:
         for name in blamed:
             self._examples.setdefault(name, []).append(record.job)
             self._signatures.setdefault(name, Counter())[record.signature] += 1
+            ended = end_time(record)
+            first, last = self._times.get(name, (ended, ended))
+            self._times[name] = min(first, ended), max(last, ended)
 
     def bad_hosts(self) -> list[BadHost]:
         """Return the bad hosts and GPUs, sorted by chance. Hosts are compared with hosts, GPUs with GPUs."""
@@ -77,7 +93,8 @@ class HostCounter:
     def _bad_host(self, name: str, expected: float, chance: float) -> BadHost:
         signatures = sorted(self._signatures[name].items(), key=lambda item: (-item[1], item[0]))
         examples = tuple(sorted(self._examples[name]))
-        return BadHost(name, self._failures[name], self._jobs[name], expected, chance, examples, tuple(signatures))
+        counts = self._failures[name], self._jobs[name], expected, chance
+        return BadHost(name, *counts, examples, tuple(signatures), *self._times[name])
 
 
 def poisson_tail(count: int, mean: float) -> float:

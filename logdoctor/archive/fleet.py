@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from logdoctor.archive.bad_hosts import BadHost, HostCounter, blamed_hosts
 from logdoctor.archive.checkpoint_log import CheckpointLog
-from logdoctor.archive.record import JobRecord
+from logdoctor.archive.record import JobRecord, end_time
 from logdoctor.model import InputError
 from logdoctor.redaction import redact_secrets
 
@@ -119,11 +119,6 @@ class Fleet(Struct, frozen=True):
     """Failed jobs with several attempts, by the recommended decision."""
 
 
-def end_time(record: JobRecord) -> float:
-    """Return the end of a job. If its logs have no times, this is the time when they were last written."""
-    return record.ended if record.ended is not None and record.ended > 0 else record.changed
-
-
 def gpu_hours(record: JobRecord) -> float | None:
     """Return ranks times hours, or None if the logs lack either."""
     if not record.size or record.started is None or record.ended is None:
@@ -145,6 +140,14 @@ def read_records(folders: Sequence[Path]) -> Iterator[JobRecord]:
     last_log = {job: number for number, log in enumerate(logs) for job in log.locations}
     for number, log in enumerate(logs):
         yield from (record for record in log.records() if last_log[record.job] == number)
+
+
+def records_between(records: Iterable[JobRecord], first: float | None, last: float | None) -> Iterator[JobRecord]:
+    """Yield the records of the jobs that ended at or after ``first``, and before ``last``."""
+    for record in records:
+        ended = end_time(record)
+        if (first is None or ended >= first) and (last is None or ended < last):
+            yield record
 
 
 def count_records(

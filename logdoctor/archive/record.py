@@ -106,6 +106,11 @@ def parse_record(line: str | bytes) -> JobRecord:
     return msgspec.json.decode(line, type=JobRecord)
 
 
+def end_time(record: JobRecord) -> float:
+    """Return the end of a job. If its logs have no times, this is the time when they were last written."""
+    return record.ended if record.ended is not None and record.ended > 0 else record.changed
+
+
 def make_record(job: JobFiles, diagnosis: Diagnosis) -> JobRecord:
     """Make the record of ``job`` from its diagnosis."""
     diagnosis = escape_all(diagnosis)

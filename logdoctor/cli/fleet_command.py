@@ -41,18 +41,12 @@ def fleet(
 
     Exit codes: 0 the page was written, 2 wrong usage, 3 there are no results.
     """
-    from logdoctor.archive.fleet import end_time, read_records
+    from logdoctor.archive.fleet import read_records, records_between
 
     request = page_request(output, new_since, lang, by)
-    first, last = read_time(since, "--since"), read_time(until, "--until")
+    times = read_time(since, "--since"), read_time(until, "--until")
     with report_errors():
-        records = read_records(folders)
-        in_period = (
-            record
-            for record in records
-            if (first is None or end_time(record) >= first) and (last is None or end_time(record) < last)
-        )
-        write_report(in_period, request)
+        write_report(records_between(read_records(folders), *times), request)
 
 
 class PageRequest(NamedTuple):

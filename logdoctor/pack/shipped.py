@@ -1,7 +1,7 @@
 """Tables that were compiled when the wheel was built.
 
-A wheel holds them in one file, packed, because an install may take 50 MB. A source tree has no such file; there each table is made at first use and kept in the
-cache.
+A wheel holds them in one file, packed, because an install may take 50 MB. A source tree has no such file; there each
+table is made at first use and kept in the cache.
 """
 
 from __future__ import annotations
