@@ -28,6 +28,8 @@ _PER_RUN = later(
 )
 """Settings that differ from run to run even if all is well."""
 _VIA = later(r"\bvia ((?:P2P|SHM|NET|COLLNET|NVLS|MNNVL)(?:/(?!\d)[A-Za-z]\w*){0,3})")
+_BAR = later(r"\b\d{1,3}(?:\.\d+)?% ?\||\|[\u2588-\u258f#=>. -]{8,}\||\[\d+:\d+(?::\d+)?<[\d:?]+[\],]")
+"""A progress bar. Two runs are never at the same places when it is drawn."""
 _NETWORK_FIELDS: Mapping[str, Sequence[str]] = {
     "nccl.network": ("network", "plugin", "provider", "state"),
     "nccl.interfaces": ("interface", "transport", "interfaces", "oob"),
@@ -93,7 +95,7 @@ class _Run(Struct, frozen=True):
         """Return each template with its first line and the number of its lines."""
         groups: dict[str, list[Line]] = {}
         for line in itertools.islice(self.lines(), MAX_LINES * 4):
-            if line.text.strip():
+            if line.text.strip() and not _BAR.search(line.text):
                 groups.setdefault(NUMBERS.sub("0", line.text), []).append(line)
         messages: dict[str, Novel] = {}
         for shape, lines in itertools.islice(groups.items(), MAX_SHAPES * 4):

@@ -147,3 +147,10 @@ def test_unknown_format_is_wrong_usage(runs):
 
 def test_redact_map_without_redaction_is_wrong_usage(runs, tmp_path):
     assert "nothing is redacted" in call("diff", "--redact-map", tmp_path / "key.json", *runs, code=2).stderr
+
+
+def test_progress_bars_are_no_messages(tmp_path):
+    bars = ("Loading shards:  50%|█████     | 1/2 [00:03<00:03]", "train: 3it [00:02<00:09, 1.2it/s, loss=2.1]")
+    for name, extra in (("good", ""), ("bad", "\n".join(bars))):
+        (tmp_path / f"{name}.log").write_text(f"Model is ready for training\n{extra}\nDone with the run\n", "utf-8")
+    assert compare(tmp_path / "good.log", tmp_path / "bad.log").only_bad == ()

@@ -180,6 +180,7 @@ def test_stopped_scan_leaves_no_process_and_continues_later(tmp_path, sent, code
     errors = running.communicate(timeout=60)[1]
     assert running.returncode == code
     assert b"Traceback" not in errors
+    assert sent == signal.SIGKILL or b"of 40 jobs; the same command goes on from" in errors
     assert psutil.wait_procs(worker_processes, timeout=60)[1] == []
     assert len(Scan([str(place)], Plan(out)).todo) == 40 - count_records(out)
 

@@ -148,7 +148,7 @@ def scan(
             return
         knowledge = load_with_progress(rule_folders(own))  # compiles the rules for the workers
         fatal = _causes_to_fail_on(fail_on, knowledge)
-        with _stop_on_sigterm(), _progress(scan_run) as advance:
+        with _stop_on_sigterm(), _say_how_to_go_on(scan_run, out), _progress(scan_run) as advance:
             for count in scan_run.run():
                 advance(count)
         _write(scan_run, format, folder)
@@ -222,6 +222,23 @@ def _stop_on_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _say_how_to_go_on(scan_run: Scan, out: Path | None) -> Iterator[None]:
+    """At Ctrl-C or SIGTERM say what is kept, and how to go on."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        from logdoctor.model.escape import escape
+
+        scan_run.log.reload()
+        done = len(scan_run.log.locations)
+        kept = (
+            f"the same command goes on from {escape(str(out))}" if out else "nothing is kept: name a folder with --out"
+        )
+        typer.echo(f"logdoctor: stopped after {done:,} of {len(scan_run.jobs):,} jobs; {kept}", err=True)
+        raise
 
 
 @contextmanager
