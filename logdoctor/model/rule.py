@@ -50,6 +50,8 @@ class DecisionRow(Struct, frozen=True):
     what: str = ""
     """The thing to change or to repair: ``memory`` for RESUBMIT WITH MORE MEMORY, a setting ``NAME=VALUE``, or both
     (``recorder:NAME=VALUE,...``). Of ``investigate`` the look that would decide."""
+    shown_by: str = ""
+    """Regular expression: a headline names the thing only if the proof, its facts or the words about it hold it."""
 
 
 MEASURED = tuple("exit_code signal exception pid xid limit rss wanted free reason status errno towards".split())

@@ -49,6 +49,7 @@ Tell = Literal[
     "goes on",  # a state in which an object goes on
     "object",  # the description of an object begins
     "reason",  # why the job was ended; the text or the field ``reason`` says it
+    "time limit",  # the job ran as long as it may
     "report",  # the head of a batch system's report on a job
     "output",  # the output of the job stands below its report
 ]
