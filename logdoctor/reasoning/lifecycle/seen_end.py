@@ -1,7 +1,8 @@
 """The line that shows a good end, and signs that a job lived.
 
 A good end is never derived from silence. A line must tell it, and no work may follow that line.  A full count of steps
-tells it only together with what the program, or a library, does afterwards.
+tells it only together with what the program, or a library, does afterwards. If nothing failed, it is enough that the
+program worked and has ended: the log ends with a prompt, the times of a command or a result.
 """
 
 from __future__ import annotations
@@ -28,7 +29,22 @@ def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record |
     step = state.steps.final
     if step is not None and in_run(step) and state.steps.are_complete(step):
         return step if lives.lines_after(step) <= LINES_BELOW else None
-    return _find_closing(state, in_run) or _find_closing_after_count(state, in_run)
+    return _find_closing(state, in_run) or _find_closing_after_count(state, in_run) or _find_shown_end(state, in_run)
+
+
+def _find_shown_end(state: JobState, in_run: Callable[[Record], bool]) -> Record | None:
+    """Return the last line that shows that a program ended in which nothing failed.
+
+    The program must have worked, and no count may say that work is left. Tables of results are printed on the way too,
+    so a count must show that none is left.
+    """
+    lives, step, end = state.lives, state.steps.last, state.lives.shown_end
+    worked = step is not None or lives.result is not None or lives.greetings or state.phases
+    if end is None or not worked or lives.any_failed or not in_run(end) or _is_followed_by_work(end, state):
+        return None
+    is_result = end.tells("result")
+    over = step is None or (state.steps.are_complete(step) if is_result else not state.steps.has_more(step))
+    return end if over else None
 
 
 def _find_closing_after_count(state: JobState, in_run: Callable[[Record], bool]) -> Record | None:
