@@ -136,7 +136,6 @@ PORTABLE_TIMES = ["real 9.21", "user 28.38", "sys 20.80"]
     [
         ("mpirun -np 4 ./wave", WORKED, "", "finished"),
         ("mpirun -np 4 ./wave", WORKED, " exit", "finished"),
-        ("mpirun -np 4 ./wave", [], "", "no-end-seen"),
         ("mpirun -np 4 ./wave", WORKED, None, "no-end-seen"),
         ("mpirun -np 4 ./wave", ["step 1/9 loss 2.4", "step 2/9 loss 2.2"], "", "no-end-seen"),
         ("mpirun -np 4 ./wave", [*WORKED, "^C"], "", "no-end-seen"),
@@ -146,10 +145,15 @@ PORTABLE_TIMES = ["real 9.21", "user 28.38", "sys 20.80"]
         ("sbatch wave.sh", WORKED, "", "no-end-seen"),
         ("mpirun -np 4 ./wave", [*WORKED, "Segmentation fault (core dumped)"], "", "app.segfault"),
     ],
-    ids="prompt exit no-work no-prompt steps-left interrupted background viewed pod submitted failed".split(),
+    ids="prompt exit no-prompt steps-left interrupted background viewed pod submitted failed".split(),
 )
 def test_prompt_below_the_last_command_is_an_end(knowledge, prompt, command, lines, last, expected):
     assert verdict(knowledge, f"{prompt} {command}", *lines, *([] if last is None else [prompt + last])) == expected
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
+def test_prompt_is_no_end_of_a_program_that_printed_no_work(knowledge, prompt):
+    assert verdict(knowledge, f"{prompt} mpirun -np 4 ./wave", "reading tide.nml", prompt) != "finished"
 
 
 @pytest.mark.parametrize("times", [TIMES, PORTABLE_TIMES], ids=["bash", "portable"])

@@ -5,6 +5,7 @@ A program in which nothing failed has then ended well. Above the end of a log su
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 
 from logdoctor.logs import lifecycle_signs
@@ -35,8 +36,8 @@ _RESULT = later(
 )
 
 
-def find_ends(logs: Iterable[Sequence[Line]]) -> list[Record]:
-    """Return the last lines that show that the program ended.
+def find_end(logs: Iterable[Sequence[Line]]) -> Record | None:
+    """Return the last line of a log that shows that the program ended.
 
     A shell shows it only together with all other shells of the job. The result of one process says nothing of the
     others.
@@ -44,10 +45,11 @@ def find_ends(logs: Iterable[Sequence[Line]]) -> list[Record]:
     told = [lines for log in logs if (lines := [line for line in log if line.text.strip()])]
     shells = [_end_in_shell(lines) for lines in told if _commands(lines)]
     if shells:
-        return [_record("shell.returned", line) for line in shells if line and all(shells)]
-    timed = [_record("shell.returned", lines[-1]) for lines in told if _ends_with_times(lines)]
-    results = [_record("progress.result", row) for lines in told if (row := _result(lines))]
-    return timed or (results if len(told) == 1 else [])
+        return _record("shell.returned", shells[-1]) if all(shells) else None
+    timed = [lines[-1] for lines in told if _ends_with_times(lines)]
+    if timed:
+        return _record("shell.returned", timed[-1])
+    return _record("progress.result", _result(told[0])) if len(told) == 1 else None
 
 
 def _commands(lines: Sequence[Line]) -> list[str]:
@@ -88,7 +90,8 @@ def _is_whole(table: Sequence[str]) -> bool:
     return len(table) >= MIN_ROWS and has_number and bool(_RULE.search(table[0])) == bool(_RULE.search(table[-1]))
 
 
-def _record(kind: str, line: Line) -> Record:
-    message = read_message(line.text)
-    signs = lifecycle_signs().get(kind, ())
-    return Record(line, kind.partition(".")[0], kind, message.text, message.source, order=line.number, signs=signs)
+def _record(kind: str, line: Line | None) -> Record | None:
+    if line is None:
+        return None
+    message, signs = read_message(line.text), lifecycle_signs().get(kind, ())
+    return Record(line, kind.partition(".")[0], kind, message.text, message.source, order=sys.maxsize, signs=signs)

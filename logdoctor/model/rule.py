@@ -116,6 +116,8 @@ class StepWords(Struct, frozen=True):
     """The jobs that the step fits, for example ``(("scheduler", ("slurm",)), ("knows", ("host",)))``."""
     first: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The jobs in which the step stands first, in the same form."""
+    silences: bool = False
+    """After the step, lines that did no harm are printed no more."""
 
 
 class Words(Struct, frozen=True):
@@ -216,6 +218,5 @@ class Rule(Struct, frozen=True):
         if words is None or len(words.remedy) != len(english.remedy):
             return words or english
         steps = zip(words.remedy, english.remedy, strict=True)
-        return Words(
-            words.title, words.cause, tuple(StepWords(own.do, step.run, step.when, step.first) for own, step in steps)
-        )
+        remedy = tuple(msgspec.structs.replace(step, do=own.do) for own, step in steps)
+        return Words(words.title, words.cause, remedy)

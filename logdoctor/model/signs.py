@@ -50,7 +50,6 @@ Tell = Literal[
     "object",  # the description of an object begins
     "reason",  # why the job was ended; the text or the field ``reason`` says it
     "time limit",  # the job ran as long as it may
-    "end",  # the program ended, and it is not told how
     "result",  # a result, which programs also print on the way
     "report",  # the head of a batch system's report on a job
     "output",  # the output of the job stands below its report

@@ -17,7 +17,7 @@ from logdoctor.logs.about import is_about_peers
 from logdoctor.logs.complaints import find_complaint, is_own_end, is_plain, may_be_first_failure
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
-from logdoctor.logs.last_lines import find_ends
+from logdoctor.logs.last_lines import find_end
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.logs.source_from_filename import slurm_job_of
 from logdoctor.matcher.matcher import JobScanner
@@ -191,7 +191,6 @@ class Observed:
         self.reasoner, self.counter, self.machines = reasoner, FeatureCounter(), MachineRecords()
         self._first_failures: dict[str, Record] = {}
         """First failure of each file."""
-        self._last_order = 0
 
     def add(self, record: Record, reader: JobReader) -> None:
         """Observe a record of the job. A record of a machine may wait."""
@@ -206,12 +205,10 @@ class Observed:
         lives = self.reasoner.state.lives
         lives.line_counts = reader.lengths
         lives.hear_work = cache(partial(hear_work, reader.excerpts.logs, reader.pack))
+        lives.shown_end = find_end(map(_kept_lines, reader.excerpts.logs))
         self._read_file_names(reader)
         for record in _find_overlooked(reader, self.reasoner, self._first_failures):
             self._observe(record, reader)
-        if self.reasoner.quiet:
-            for end in find_ends(map(_kept_lines, reader.excerpts.logs)):
-                self._observe(replace(end, order=self._last_order + 1), reader)
 
     def _read_file_names(self, reader: JobReader) -> None:
         """Take the job id from the names of the files if no line tells it."""
@@ -240,7 +237,6 @@ class Observed:
         if may_be_first_failure(record) and len(self._first_failures) < MAX_FILES:
             self._first_failures.setdefault(record.line.file, replace(record, lines=record.lines[:1]))
         self.counter.observe(record)
-        self._last_order = max(self._last_order, record.order)
 
 
 def nothing_read(name: str, error: InputError, lang: str) -> Diagnosis:

@@ -10,7 +10,7 @@ from logdoctor.model import ABSENCES, CLAIMS, FACT_TYPES, StepWords, Words
 from logdoctor.model.tools import TOOLS
 from logdoctor.pack.yaml_lines import Faults, Path
 
-STEP_KEYS = ("do", "run", "when", "first_if")
+STEP_KEYS = ("do", "run", "when", "first_if", "silences")
 WHEN_KEYS = (*TOOLS, "knows", "lacks", "is")
 COLUMN = re.compile(r"\{(\w+\.\w+)[?}]")
 
@@ -48,7 +48,9 @@ def _step(value: Any, path: Path, faults: Faults) -> StepWords:
         faults.add(path, "this step is not understood", "", f"a text, or a mapping with {', '.join(STEP_KEYS)}")
     commands = _forms(value["run"], (*path, "run"), faults) if "run" in value else ()
     when, first = (_conditions(value.get(key) or {}, (*path, key), faults) for key in ("when", "first_if"))
-    return StepWords(_forms(value.get("do"), (*path, "do"), faults), commands, when, first)
+    if (silences := value.get("silences", False)) not in (True, False):
+        faults.add((*path, "silences"), "'silences' is true or false", "", "silences: true")
+    return StepWords(_forms(value.get("do"), (*path, "do"), faults), commands, when, first, silences is True)
 
 
 def _conditions(value: Any, path: Path, faults: Faults) -> tuple[tuple[str, tuple[str, ...]], ...]:

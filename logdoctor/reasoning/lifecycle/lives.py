@@ -103,7 +103,7 @@ class Lives:
         self.result: Record | None = None
         """Final result of the program, if no process had ended before."""
         self.shown_end: Record | None = None
-        """Last line of a log that shows that the program ended, but not how."""
+        """Last line of a log that shows that the program ended, but not how. It tells nothing else."""
         self._any_ended = False
         self.activity: dict[str, Record] = {}
         """Last step or phase in each file before a process there waited in vain."""
@@ -128,8 +128,6 @@ class Lives:
         self._note_file(record)
         if record.has("ends well") or record.fields.get("state") == "COMPLETED":
             self.good_ends.append(record)
-        if record.tells("end"):
-            self.shown_end = record
         if record.time is not None:
             self._read_time(record, record.time)
         speaker = self._life(speaker_of(record))
