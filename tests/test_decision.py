@@ -32,15 +32,13 @@ from logdoctor.model import (
     Rule,
     RuleError,
     Run,
-    split_thing,
 )
 from logdoctor.reasoning.verdict.decision import decide
-from logdoctor.reasoning.verdict.decision_texts import SHOWN_BY
 from logdoctor.reasoning.verdict.lasting_errors import CATALOGUES, LASTING_CODES, UNREACHED_CODES
 from logdoctor.render import render
 from logdoctor.render.catalogue import catalogue, languages
 from logdoctor.ruleset import rule_files, shipped_rules
-from logdoctor.ruleset.decisions import THINGS, read_decisions
+from logdoctor.ruleset.decisions import THINGS, read_decisions, read_things
 from logdoctor.ruleset.loading import load
 from logdoctor.ruleset.tables import VERDICTS, read_signatures
 
@@ -223,11 +221,19 @@ def test_doubtful_cause_with_a_fact_of_its_own_is_fixed_first():
 
 
 def test_headline_names_a_thing_only_if_it_is_shown():
-    rows = (DecisionRow("", "resubmit-with-changes", "memlock"),)
+    rows = (DecisionRow("", "resubmit-with-changes", "memlock", r"mem.?lock|ulimit -l"),)
     assert "MEMLOCK" in decided(cause("stop", proof="ulimit -l is 64"), rows=rows).headline
     assert (
         decided(cause("stop", proof="ibv_reg_dmabuf_mr failed"), rows=rows).headline == "RESUBMIT WITH OTHER SETTINGS"
     )
+
+
+@pytest.mark.parametrize("line", ["moon\tcheese", "memlock", "memlock\t", "memlock\t("])
+def test_faulty_line_of_things_is_told_with_its_place(line, tmp_path):
+    (tmp_path / "things.tsv").write_text(f"# head\n{line}\n")
+    errors = []
+    assert read_things(tmp_path / "things.tsv", errors) == {}
+    assert [error.where for error in errors] == [f"{tmp_path / 'things.tsv'}:2"]
 
 
 @pytest.fixture(scope="module")
@@ -272,9 +278,8 @@ def test_headline_of_each_rule_is_shown_by_its_own_text(rules):
         text = [*words.title, *words.cause, *(form for step in words.remedy for form in step.do)]
         text += [example.log for example in rule.examples]
         for row in rule.decisions:
-            thing = split_thing(row.what)[0]
-            if not row.when and row.do != "investigate" and thing in SHOWN_BY and rule.role != "benign":
-                shown = any(re.search(SHOWN_BY[thing], part, re.IGNORECASE) for part in text)
+            if not row.when and row.do != "investigate" and row.shown_by and rule.role != "benign":
+                shown = any(re.search(row.shown_by, part, re.IGNORECASE) for part in text)
                 found.setdefault(rule.id, set()).add(shown)
     assert sorted(rule for rule, shown in found.items() if True not in shown) == []
 

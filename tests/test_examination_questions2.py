@@ -432,3 +432,40 @@ def test_settings_that_choose_a_transport_are_told(cause_of, lines, told):
 )
 def test_other_settings_are_not_told(cause_of, lines):
     assert SHOWN not in cause_of(*lines, *HEALTHY, PROXY).summary
+
+
+# ── the file in the line below an error ─────────────────────────────────────────────────────────────────────────────
+
+FILELESS = (
+    "OSError: [Errno 28] No space left on device:",
+    "wave: shmem: error: cannot attach segment: No space left on device (28)",
+    "OSError: [Errno 122] Disk quota exceeded",
+)
+FILES = ("  /data/run7/wave.0", "'/data/run7/wave.0'", "path: /data/run7/wave.0", "while writing /data/run7/wave.0")
+
+
+@pytest.mark.parametrize("error", FILELESS)
+@pytest.mark.parametrize("file", FILES)
+def test_file_in_the_line_below_an_error_is_told(cause_of, error, file):
+    assert "`/data/run7/wave.0`" in cause_of(error, file).summary
+
+
+@pytest.mark.parametrize("error", FILELESS)
+@pytest.mark.parametrize(
+    "below",
+    [
+        ("[rank4]: /data/run7/wave.0",),
+        ("", "reading the next part", "/data/run7/wave.0"),
+        ("  at /data/run7/wave.py:31",),
+        ("wrote /data/run7/wave.0 before",),
+    ],
+    ids=["another process", "further below", "frame", "sentence"],
+)
+def test_other_lines_below_an_error_name_no_file(cause_of, error, below):
+    error = f"[rank0]: {error}" if below[0].startswith("[rank4]") else error
+    assert "/data/run7/wave" not in cause_of(error, *below).summary
+
+
+def test_error_that_names_its_file_needs_no_other_line(cause_of):
+    told = cause_of("OSError: [Errno 28] No space left on device: '/data/a.h5'", "  /data/run7/wave.0").summary
+    assert "/data/run7/wave.0" not in told

@@ -113,3 +113,118 @@ def test_a_count_of_no_faults_is_an_end_if_a_library_closes_all(knowledge, lines
 )
 def test_a_program_tells_its_end_by_its_count(knowledge, end, later, expected):
     assert verdict(knowledge, "step 1 loss 2.4", "step 2 loss 2.2", end, *later) == expected
+
+
+PROMPTS = {
+    "bash": "[kim@gx07 run7]$",
+    "ubuntu": "kim@gx07:~/run7$",
+    "root": "root@5f1c2a9e:/workspace#",
+    "conda": "(torch) kim@gx07:~/run7$",
+    "container": "sh-4.4#",
+    "power shell": r"PS C:\work\run7>",
+    "zsh": "➜",
+    "bare": "$",
+}
+WORKED = ["step 1 loss 2.4", "step 2 loss 2.2"]
+TIMES = ["", "real\t0m9.210s", "user\t0m28.380s", "sys\t0m20.800s"]
+PORTABLE_TIMES = ["real 9.21", "user 28.38", "sys 20.80"]
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
+@pytest.mark.parametrize(
+    ("command", "lines", "last", "expected"),
+    [
+        ("mpirun -np 4 ./wave", WORKED, "", "finished"),
+        ("mpirun -np 4 ./wave", WORKED, " exit", "finished"),
+        ("mpirun -np 4 ./wave", WORKED, None, "no-end-seen"),
+        ("mpirun -np 4 ./wave", ["step 1/9 loss 2.4", "step 2/9 loss 2.2"], "", "no-end-seen"),
+        ("mpirun -np 4 ./wave", [*WORKED, "^C"], "", "no-end-seen"),
+        ("mpirun -np 4 ./wave &", WORKED, "", "no-end-seen"),
+        ("tail -f wave.log", WORKED, "", "no-end-seen"),
+        ("kubectl logs wave-0", WORKED, "", "no-end-seen"),
+        ("sbatch wave.sh", WORKED, "", "no-end-seen"),
+        ("mpirun -np 4 ./wave", [*WORKED, "Segmentation fault (core dumped)"], "", "app.segfault"),
+    ],
+    ids="prompt exit no-prompt steps-left interrupted background viewed pod submitted failed".split(),
+)
+def test_prompt_below_the_last_command_is_an_end(knowledge, prompt, command, lines, last, expected):
+    assert verdict(knowledge, f"{prompt} {command}", *lines, *([] if last is None else [prompt + last])) == expected
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
+def test_prompt_is_no_end_of_a_program_that_printed_no_work(knowledge, prompt):
+    assert verdict(knowledge, f"{prompt} mpirun -np 4 ./wave", "reading tide.nml", prompt) != "finished"
+
+
+@pytest.mark.parametrize("times", [TIMES, PORTABLE_TIMES], ids=["bash", "portable"])
+@pytest.mark.parametrize("cut", range(4))
+def test_times_of_the_command_are_an_end_unless_the_log_is_cut(knowledge, times, cut):
+    lines = [*WORKED, *times]
+    assert verdict(knowledge, *lines[: len(lines) - cut]) == ("no-end-seen" if cut else "finished")
+
+
+TABLE = [
+    "+------+------+",
+    "| task | acc  |",
+    "+------+------+",
+    "| copy | 0.71 |",
+    "| sort | 0.64 |",
+    "+------+------+",
+]
+MARKDOWN = ["|task|acc |", "|----|---:|", "|copy|0.71|", "|sort|0.64|"]
+FULL = ["step 1/2 loss 2.4", "step 2/2 loss 2.2"]
+EVALUATED = ["***** Running Evaluation *****"]
+
+
+@pytest.mark.parametrize("table", [TABLE, MARKDOWN], ids=["box", "markdown"])
+@pytest.mark.parametrize(
+    ("above", "below", "expected"),
+    [
+        (EVALUATED, [], "finished"),
+        (EVALUATED, ["", "========"], "finished"),
+        (WORKED, [], "no-end-seen"),
+        (["step 1/2 loss 2.4"], [], "no-end-seen"),
+        (EVALUATED, ["reading the next part"], "no-end-seen"),
+        ([*EVALUATED, *TABLE, "next"], [], "no-end-seen"),
+    ],
+    ids=["last", "rule below", "count without a total", "steps left", "more follows", "printed before"],
+)
+def test_table_of_results_is_an_end_if_no_work_is_left(knowledge, table, above, below, expected):
+    assert verdict(knowledge, *above, *table, *below) == expected
+
+
+@pytest.mark.parametrize("cut", range(1, len(TABLE)))
+def test_cut_table_is_no_end(knowledge, cut):
+    assert verdict(knowledge, *EVALUATED, *TABLE[:cut]) == "no-end-seen"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([*EVALUATED, "Final accuracy: 71.4%"], "finished"),
+        ([*EVALUATED, "overall bandwidth = 12.31 GB/s"], "finished"),
+        ([*FULL, "Final accuracy: 71.4%"], "finished"),
+        ([FULL[0], "Final accuracy: 71.4%"], "no-end-seen"),
+        ([*EVALUATED, "Final accuracy: 70.1%", "part 2", "Final accuracy: 71.4%"], "no-end-seen"),
+        ([*EVALUATED, "accuracy: 71.4%"], "no-end-seen"),
+    ],
+    ids=["accuracy", "bandwidth", "full count", "steps left", "several", "not final"],
+)
+def test_final_result_is_an_end_if_no_work_is_left(knowledge, lines, expected):
+    assert verdict(knowledge, *lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (["Epoch 1/2, step 5/10, loss 2.1", "Epoch 1/2, step 10/10, loss 2.0"], "no-end-seen"),
+        (["Epoch 1/2, step 10/10, loss 2.1", "Epoch 2/2, step 5/10, loss 2.0"], "no-end-seen"),
+        (
+            ["Epoch 1/2, step 10/10, loss 2.1", "Epoch 2/2, step 5/10, loss 2.0", "Epoch 2/2, step 10/10, loss 2.0"],
+            "finished",
+        ),
+    ],
+    ids=["first epoch", "half an epoch", "last batch of the last epoch"],
+)
+def test_last_batch_of_the_last_epoch_is_an_end(knowledge, steps, expected):
+    assert verdict(knowledge, *steps) == expected

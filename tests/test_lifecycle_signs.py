@@ -14,7 +14,7 @@ from format_probe import formats
 
 from logdoctor import model, reasoning
 from logdoctor.examination import SHARED
-from logdoctor.logs import line_parser, parse_text, record_patterns
+from logdoctor.logs import kinds, line_parser, parse_text
 from logdoctor.logs.about import add_subject
 from logdoctor.model import LifecycleSign, Mark, Tell
 
@@ -43,8 +43,8 @@ def test_each_kind_has_its_signs_in_one_format():
     assert [kind for kind, times in Counter(kind for kind, _ in kinds_with_signs()).items() if times > 1] == []
 
 
-def test_each_kind_with_signs_is_the_kind_of_a_record_pattern():
-    assert {kind for kind, _ in kinds_with_signs()} <= {pattern.kind for pattern in record_patterns()}
+def test_each_kind_with_signs_is_a_kind_of_records():
+    assert {kind for kind, _ in kinds_with_signs()} <= kinds()
 
 
 def test_each_kind_lists_a_sign_once():
@@ -69,7 +69,8 @@ def test_whatever_tells_a_time_limit_on_a_store_an_id_or_a_barrier_waits():
 
 @pytest.mark.parametrize("words", [Mark, Tell], ids=["mark", "tells"])
 def test_each_mark_and_each_thing_told_belongs_to_a_kind_and_is_used(words):
-    sources = [Path(model.__file__).parent / "log.py", *Path(reasoning.__file__).parent.rglob("*.py")]
+    readers = [Path(model.__file__).parent / "log.py", Path(line_parser.__file__).parent / "object_states.py"]
+    sources = [*readers, *Path(reasoning.__file__).parent.rglob("*.py")]
     used = {word for source in sources for word in words_used_in(ast.parse(source.read_text(encoding="utf-8")))}
     by_words = add_subject((LifecycleSign("fails"),), "cancelled, the connection was closed by peer")
     signs = [*(sign for _, signs in kinds_with_signs() for sign in signs), *by_words, SHARED]

@@ -68,6 +68,11 @@ def test_signal_of_an_end(kind, fields, signal):
     assert signal_of(make_record(Line("a", 1, ""), kind, "", Source(), fields=fields)) == signal
 
 
-def test_hydra_prints_a_wait_status_so_a_small_exit_code_is_a_signal():
-    text = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 812 RUNNING AT cn7\n=   EXIT CODE: 9\n"
-    assert [signal_of(record) for record in parse_text(text)] == [9]
+@pytest.mark.parametrize("number", [4, 6, 7, 8, 9, 11, 15])
+@pytest.mark.parametrize("word", ["CODE", "STATUS"])
+@pytest.mark.parametrize("who", ["=   PID 812 RUNNING AT cn7\n", "=   RANK 3 PID 812 RUNNING AT cn7\n", ""])
+def test_exit_code_of_hydra_is_a_signal_only_if_the_exit_string_says_so_or_above_128(who, word, number):
+    head = f"=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n{who}=   EXIT {word}: "
+    string = f"{'=' * 40}\nYOUR APPLICATION TERMINATED WITH THE EXIT STRING: Ended (signal {number})\n"
+    blocks = (f"{head}{number}\n", f"{head}{number + 128}\n", f"{head}{number}\n{string}")
+    assert [signal_of(parse_text(block)[0]) for block in blocks] == [None, number, number]

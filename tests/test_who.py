@@ -392,6 +392,31 @@ def test_chain_of_waits_tells_who_is_waited_for_and_does_not_wait(cause_of):
     )
 
 
+STORE_LOST = (
+    "torch.distributed.DistNetworkError: {}",
+    "torch.distributed.DistStoreError: {}",
+    "RuntimeError: {}",
+)
+HOW_LOST = ("Failed to recv, got 0 bytes", "Connection was likely closed", "Connection reset by peer", "Broken pipe")
+
+
+@pytest.mark.parametrize("how", HOW_LOST)
+@pytest.mark.parametrize("raised", STORE_LOST)
+@pytest.mark.parametrize("server", ["", "node-a1"])
+def test_rank_that_lost_the_store_is_not_blamed_and_neither_is_the_host_of_the_store(cause_of, server, raised, how):
+    warned = "[rank5]:[W507 12:42:29.476575918 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=83, "
+    warned += f"addr=[node-a2]:50402, remote=[{server}]:29500): failed to recv, got 0 bytes"
+    trace = '[rank5]: Traceback (most recent call last):\n[rank5]:   File "/home/kim/fit.py", line 20, in <module>\n'
+    cause = cause_of("[rank0]: started", *([warned] if server else []), f"{trace}[rank5]: {raised.format(how)}")
+    assert (cause.signature, cause.culprit.ranks, cause.culprit.hosts, cause.culprit.peers) == (
+        "rdzv.store-lost",
+        (),
+        (),
+        (),
+    )
+    assert (cause.place.ranks, cause.place.peers) == ((5,), (f"{server}:29500",) if server else ())
+
+
 # ── victims: ranks that report a consequence themselves and do not show the failure itself ────────────────────────────
 
 CLOSED = (

@@ -11,7 +11,8 @@ from logdoctor.pack.regexes import later
 
 SEARCHED = 4000
 _PEERS = later(
-    r"(?i)closed by (?:remote )?peer|reset by peer|broken pipe|timed? ?out|ncclRemoteError|remote process exited|"
+    r"(?i)closed by (?:remote )?peer|got 0 bytes|Connection was likely|DistNetworkError|"
+    r"reset by peer|broken pipe|timed? ?out|ncclRemoteError|remote process exited|"
     r"unhandled system error|communicator was aborted|shut ?down|TCPStore|store->|SignalException|KeyboardInterrupt|"
     r"ChildFailedError|ProcessExitedException|ProcessRaisedException|HorovodInternalError|[a-z]DiedError|ActorUnavailable|"
     r"CheckpointException ranks|WorkerCrashed|EOFError|NCCL error|Connection (?:refused|closed|lost)|eof \(this error|"

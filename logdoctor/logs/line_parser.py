@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from logdoctor.logs import lifecycle_signs, prefix_stripping, record_patterns
 from logdoctor.logs.about import add_subject
+from logdoctor.logs.object_states import read_state
 from logdoctor.logs.prefix_stripping import Labels, Stripped
 from logdoctor.logs.quiet_templates import MuteShapes
 from logdoctor.logs.record_pattern import MAX_MULTILINE_LINES, Message, Multiline, RecordPattern
@@ -249,6 +250,7 @@ class LineParser:
         number, printed, span = below.close(multiline) if multiline else below.head
         shortened = printed if len(printed) <= MAX_LINE_LENGTH else printed[: MAX_LINE_LENGTH - 1] + "…"
         lines = tuple(Line(self.file, n, t[:MAX_LINE_LENGTH]) for n, t in below.lines) if multiline and span > 1 else ()
+        signs, fields = lifecycle_signs().get(kind, ()), fields or {}
         return Record(
             Line(self.file, number, shortened),
             kind.partition(".")[0],
@@ -256,13 +258,13 @@ class LineParser:
             text,
             logger,
             level or "info",
-            fields or {},
+            {**fields, **read_state(signs, fields, shortened)} if signs else fields,
             self.order,
             span,
             patterns,
             lines,
             note,
-            add_subject(lifecycle_signs().get(kind, ()), text),
+            add_subject(signs, text),
         )
 
     def build_source(self, labels: Labels, *, with_time: bool = False) -> Source:

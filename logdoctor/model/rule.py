@@ -51,6 +51,8 @@ class DecisionRow(Struct, frozen=True):
     what: str = ""
     """The thing to change or to repair: ``memory`` for RESUBMIT WITH MORE MEMORY, a setting ``NAME=VALUE``, or both
     (``recorder:NAME=VALUE,...``). Of ``investigate`` the look that would decide."""
+    shown_by: str = ""
+    """Regular expression: a headline names the thing only if the proof, its facts or the words about it hold it."""
 
 
 MEASURED = tuple("exit_code signal exception pid xid limit rss wanted free reason status errno towards".split())
@@ -180,6 +182,8 @@ class StepWords(Struct, frozen=True):
     first: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The jobs in which the step stands first, in the same form."""
     confirmed: Confirmed = Confirmed()
+    silences: bool = False
+    """After the step, lines that did no harm are printed no more."""
 
 
 class Words(Struct, frozen=True):

@@ -44,7 +44,13 @@ Tell = Literal[
     "peer",  # the other side of a lost connection; the field ``peer`` or the text names it
     "about peers",  # an end that follows from the end of another process, for example a lost connection
     "about order",  # an end that may follow from an order to end
+    "passing",  # a state of an object, for example a pod, a job or a link, that a newer state may end
+    "own state",  # its state says whether the object ended by itself
+    "goes on",  # a state in which an object goes on
+    "object",  # the description of an object begins
     "reason",  # why the job was ended; the text or the field ``reason`` says it
+    "time limit",  # the job ran as long as it may
+    "result",  # a result, which programs also print on the way
     "report",  # the head of a batch system's report on a job
     "output",  # the output of the job stands below its report
 ]

@@ -19,6 +19,7 @@ from logdoctor.logs.about import is_about_peers
 from logdoctor.logs.complaints import find_complaint, is_own_end, is_plain, may_be_first_failure
 from logdoctor.logs.fallback_messages import read_fallback_messages
 from logdoctor.logs.headless_traces import find_headless_trace
+from logdoctor.logs.last_lines import find_end
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.logs.source_from_filename import slurm_job_of
 from logdoctor.matcher.matcher import JobScanner
@@ -231,6 +232,7 @@ class Observed:
         lives = self.reasoner.state.lives
         lives.line_counts = reader.lengths
         lives.hear_work = cache(partial(hear_work, reader.excerpts.logs, reader.pack))
+        lives.shown_end = find_end(map(_kept_lines, reader.excerpts.logs))
         self._read_file_names(reader)
         for record in _find_overlooked(reader, self.reasoner, self._first_failures):
             self._observe(record, reader)

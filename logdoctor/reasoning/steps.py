@@ -277,10 +277,11 @@ class Steps:
     def are_complete(self, last: Record) -> bool:
         """Return whether all counters reached their totals, and ``last`` is a step of the main one.
 
-        The main counter of a job never begins again. A counter of batches does, in each epoch.
+        The main counter of a job never begins again. A counter of batches does, in each epoch, and ends in the last.
         """
         main = self._counter(last)
-        if main is None or main.began_again or "epoch" in last.fields:
+        is_last_epoch = "epochs" in last.fields and str(last.fields["epochs"]) == last.fields.get("epoch")
+        if main is None or ((main.began_again or "epoch" in last.fields) and not is_last_epoch):
             return False
         return all(counter.value == counter.total for counter in self._counters.values())
 
@@ -288,6 +289,11 @@ class Steps:
         """Return whether the counter of ``last`` reached its end."""
         counter = self._counter(last)
         return counter is not None and counter.at_end
+
+    def has_more(self, last: Record) -> bool:
+        """Return whether ``last`` says that steps are left: by its total, or by the time that they need."""
+        total = last.fields.get("total")
+        return bool(last.fields.get("eta_s")) or (total is not None and not self.is_at_end(last))
 
     def may_end_after(self, last: Record) -> bool:
         """Return whether the step after ``last`` would be beyond the total of its counter."""
@@ -359,9 +365,10 @@ def is_final(step: Record) -> bool:
 
 
 def is_last_of_count(step: Record) -> bool:
-    """Return whether the number of a step is its total."""
-    value = step.fields.get("value")
-    return value is not None and value == step.fields.get("total")
+    """Return whether the number of a step is its total, in an epoch also that of its batch."""
+    fields = step.fields
+    value, batch = fields.get("value"), fields.get("batch")
+    return value is not None and value == fields.get("total") and batch == fields.get("batches")
 
 
 def usual_gap(steps: Iterable[Record]) -> float | None:

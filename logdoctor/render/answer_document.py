@@ -179,14 +179,14 @@ def _sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
         yield Section("guesses", words("guesses"), (words("dot").join(names),) if names else ())
     if calm:
         yield _outlived(diagnosis, words)
-        yield Section("harmless", words("harmless"), tuple(details.harmless(diagnosis)))
+        yield Section("harmless", words("harmless"), tuple(details.harmless(diagnosis, words)))
     yield Section("not-read", words("notread"), tuple(details.unread(diagnosis.problems, words)))
     yield from details.sections(diagnosis, words)
 
 
 def _finished(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
     yield _outlived(diagnosis, words)
-    yield Section("harmless", words("harmless"), tuple(details.harmless(diagnosis)))
+    yield Section("harmless", words("harmless"), tuple(details.harmless(diagnosis, words)))
     yield Section("not-read", words("notread"), tuple(details.unread(diagnosis.problems, words)))
     yield from details.sections(diagnosis, words)
 
@@ -195,9 +195,8 @@ def _outlived(diagnosis: Diagnosis, words: Catalogue) -> Section:
     """Return the errors that did no harm, and how to silence those that the program does without."""
     told = ((symptom, symptom.evidence[0]) for symptom in diagnosis.symptoms if symptom.evidence)
     lines = (replace(line, why=details.harm_done(seen, words)) if seen.silence else line for seen, line in told)
-    return Section(
-        "outlived", words("outlived.again" if len(diagnosis.runs) > 1 else "outlived"), tuple(log_lines(lines))
-    )
+    title = words("outlived.again" if len(diagnosis.runs) > 1 else "outlived")
+    return Section("outlived", title, tuple(replace(line, harmless=True) for line in log_lines(lines)))
 
 
 def _sentences(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:

@@ -48,16 +48,17 @@ def sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
         explained = [symptom for symptom in diagnosis.symptoms if symptom.explained_by is not None]
         yield _detail("fallout", words, rows.of(explained))
         yield _detail("symptoms", words, rows.of(s for s in diagnosis.symptoms if s.explained_by is None))
-        yield _detail("harmless", words, harmless(diagnosis))
+        yield _detail("harmless", words, harmless(diagnosis, words))
         yield _detail("ranks", words, map(_rank_row, rank_lines(diagnosis.job.rank_table, words, file)))
     yield _detail("runs", words, _runs(diagnosis.runs, words))
     yield _detail("job", words, _job(diagnosis, words))
 
 
-def harmless(diagnosis: Diagnosis) -> Iterator[LogLine]:
-    """Yield the lines that are known to be harmless, each with the reason."""
+def harmless(diagnosis: Diagnosis, words: Catalogue) -> Iterator[LogLine]:
+    """Yield the lines that are known to be harmless, each with the reason and how to silence it."""
     for symptom in diagnosis.harmless:
-        yield replace(log_line(symptom.evidence[0]), why=symptom.title)
+        silence = words("harmless.silence", title=symptom.title, step=symptom.silence) if symptom.silence else ""
+        yield replace(log_line(symptom.evidence[0]), why=silence or symptom.title, harmless=True)
 
 
 def harm_done(symptom: SymptomSeen, words: Catalogue) -> str:

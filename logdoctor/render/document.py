@@ -26,7 +26,8 @@ class LogLine(Struct, frozen=True):
     """A line of a log that proves something.
 
     ``location`` is ``file:line``. ``why`` says why the line matters, and is "" if that is plain. ``around`` holds the
-    numbered lines above and below with the line itself, if the format asked for them.
+    numbered lines above and below with the line itself, if the format asked for them. ``harmless``: the line did no
+    harm, so ``why`` is told in full.
     """
 
     location: str
@@ -34,6 +35,7 @@ class LogLine(Struct, frozen=True):
     why: str = ""
     number: int = 0
     around: tuple[tuple[int, str], ...] = ()
+    harmless: bool = False
     told: frozenset[str] = frozenset()
     """Words of the line that the answer tells. They stay if the line is shortened."""
 

@@ -1,21 +1,24 @@
 """The tables of choices: ``rules/decisions.tsv`` and ``rules/owners.tsv``.
 
 A line holds a rule or signature, a condition, and the choice. A decision may have a fourth column: the thing to change
-or to repair.
+or to repair. ``rules/things.tsv`` says which text must show such a thing.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, get_args
+
+import regex
+from msgspec.structs import replace
 
 from logdoctor.model import FACT_TYPES, LOOKS, MEASURED, ONCE, DecisionRow, Do, OwnerRow, RuleError, split_thing
 from logdoctor.model.own_files import read_source
 from logdoctor.ruleset.tables import MAX_FAULTS, OWNERS
 
-DECISIONS_FILE, OWNERS_FILE = "decisions.tsv", "owners.tsv"
+DECISIONS_FILE, OWNERS_FILE, THINGS_FILE = "decisions.tsv", "owners.tsv", "things.tsv"
 ALWAYS = "-"
 DECISIONS: tuple[Do, ...] = get_args(Do)
 JOB_CONDITIONS = ("checkpoint", "progress", "one-host", "one-host-of-many")
@@ -40,6 +43,8 @@ THINGS: Mapping[Do, tuple[str, ...]] = {
 Decisions = dict[str, tuple[DecisionRow, ...]]
 """Rows in order, by the id of a rule or a signature."""
 Owners = dict[str, tuple[OwnerRow, ...]]
+Things = dict[str, str]
+"""Expressions that show a thing."""
 _Row = TypeVar("_Row")
 
 
@@ -63,6 +68,36 @@ def _is_term(term: str) -> bool:
 def read_owners(path: Path, errors: list[RuleError]) -> Owners:
     """Read the table as `read_decisions` does."""
     return _read(path, OwnerRow, OWNERS, bool, f"{ALWAYS}, NAME, NAME=VALUE", errors)
+
+
+def read_things(path: Path, errors: list[RuleError]) -> Things:
+    """Read the expressions. A missing file is an empty table. Faulty lines are added to ``errors`` and left out."""
+    table, known = Things(), {thing for things in THINGS.values() for thing in things}
+    for where, line in _lines(path, errors):
+        thing, tab, shown_by = line.partition("\t")
+        if thing in known and tab and _is_expression(shown_by):
+            table[thing] = shown_by
+        elif len(errors) < MAX_FAULTS:
+            errors.append(
+                RuleError("a line needs a thing and an expression", where, line[:80], ", ".join(sorted(known)))
+            )
+    return table
+
+
+def with_things(decisions: Decisions, things: Things) -> Decisions:
+    """Return the decisions, each with the expression that shows its thing."""
+    return {
+        of: tuple(replace(row, shown_by=things.get(split_thing(row.what)[0], "")) for row in rows)
+        for of, rows in decisions.items()
+    }
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        regex.compile(text)
+    except regex.error:
+        return False
+    return bool(text)
 
 
 def _check_thing(row: DecisionRow, where: str) -> RuleError | None:
@@ -91,17 +126,7 @@ def _read(
 ) -> dict[str, tuple[_Row, ...]]:
     """Return the rows. With a ``check`` a line may have a fourth column."""
     table: dict[str, tuple[_Row, ...]] = {}
-    if not os.path.lexists(path):
-        return table
-    try:
-        lines = read_source(path, f"the table {path.name} could not be read").splitlines()
-    except RuleError as error:
-        errors.append(error)
-        return table
-    for number, line in enumerate(lines, 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        where = f"{path}:{number}"
+    for where, line in _lines(path, errors):
         of, when, choice, *what = parts if len(parts := line.split("\t")) >= 3 else ("", "", "")
         if of and choice in choices and is_condition(when) and len(what) <= (check is not None):
             read = row(when.removeprefix(ALWAYS), choice, *what)
@@ -113,3 +138,15 @@ def _read(
         if fault and len(errors) < MAX_FAULTS:
             errors.append(fault)
     return table
+
+
+def _lines(path: Path, errors: list[RuleError]) -> Iterator[tuple[str, str]]:
+    """Yield place and text of the lines of a table, without comments."""
+    try:
+        text = read_source(path, f"the table {path.name} could not be read") if os.path.lexists(path) else ""
+    except RuleError as error:
+        errors.append(error)
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            yield f"{path}:{number}", line

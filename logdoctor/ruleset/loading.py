@@ -12,7 +12,18 @@ from msgspec.structs import replace
 from logdoctor.model import Defects, Mechanism, OwnerRow, Role, Rule, RuleError, RulesError
 from logdoctor.pack.yaml_lines import Document, Faults
 from logdoctor.ruleset import RuleFile
-from logdoctor.ruleset.decisions import DECISIONS_FILE, OWNERS_FILE, Decisions, Owners, read_decisions, read_owners
+from logdoctor.ruleset.decisions import (
+    DECISIONS_FILE,
+    OWNERS_FILE,
+    THINGS_FILE,
+    Decisions,
+    Owners,
+    Things,
+    read_decisions,
+    read_owners,
+    read_things,
+    with_things,
+)
 from logdoctor.ruleset.defects import read_defects
 from logdoctor.ruleset.documents import read_documents
 from logdoctor.ruleset.mends import read_mends, with_mends
@@ -81,11 +92,12 @@ def read(folders: Sequence[Path], base: Sequence[Rule] = ()) -> Ruleset:
 
 
 def _choices(folders: Sequence[Path], errors: list[RuleError]) -> tuple[Decisions, Owners]:
-    decisions, owners = Decisions(), Owners()
+    decisions, owners, things = Decisions(), Owners(), Things()
     for folder in folders:
         decisions.update(read_decisions(folder / DECISIONS_FILE, errors))
         owners.update(read_owners(folder / OWNERS_FILE, errors))
-    return decisions, owners
+        things.update(read_things(folder / THINGS_FILE, errors))
+    return with_things(decisions, things), owners
 
 
 def _empty(folder: Path) -> RuleError:

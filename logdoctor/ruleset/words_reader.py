@@ -11,7 +11,7 @@ from logdoctor.model.tools import TOOLS
 from logdoctor.pack.version_ranges import is_requirement
 from logdoctor.pack.yaml_lines import Faults, Path
 
-STEP_KEYS = ("do", "run", "when", "first_if", "confirmed")
+STEP_KEYS = ("do", "run", "when", "first_if", "silences", "confirmed")
 WHEN_KEYS = (*TOOLS, "knows", "lacks", "is", "says", "version")
 CONFIRMED_KEYS = ("threads", "see", "last")
 COLUMN = re.compile(r"\{(\w+\.\w+)[?}]")
@@ -51,7 +51,10 @@ def read_step(value: Any, path: Path, faults: Faults) -> StepWords:
     commands = _forms(value["run"], (*path, "run"), faults) if "run" in value else ()
     when, first = (_conditions(value.get(key) or {}, (*path, key), faults) for key in ("when", "first_if"))
     confirmed = _confirmed(value.get("confirmed") or {}, (*path, "confirmed"), faults)
-    return StepWords(_forms(value.get("do"), (*path, "do"), faults), commands, when, first, confirmed)
+    if (silences := value.get("silences", False)) not in (True, False):
+        faults.add((*path, "silences"), "'silences' is true or false", "", "silences: true")
+    do = _forms(value.get("do"), (*path, "do"), faults)
+    return StepWords(do, commands, when, first, confirmed, silences is True)
 
 
 def _confirmed(value: Any, path: Path, faults: Faults) -> Confirmed:

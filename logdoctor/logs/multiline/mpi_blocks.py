@@ -47,8 +47,8 @@ _MPD_END = later(
     r"[Ee]xit status of rank \d{1,7}: (?:killed by signal (?P<signal>\d{1,3})|return code (?P<exit_code>\d{1,3}))"
 )
 _DASHES = later(r"\s*={20,}\s*")
-_WAIT_STATUSES = (4, 6, 7, 8, 9, 11, 15)
-"""Exit codes of Hydra that are signals rather than codes of a program."""
+_SIGNALS = range(129, 160)
+"""Exit codes of a process that a signal ended."""
 _BAD_END = later(
     r"(?:= +)?(?:RANK (?P<rank>\d{1,7}) )?PIDS? (?P<pid>\d{1,10}) RUNNING AT (?:[\w.-]+@)?(?P<host>[\w.-]+)|"
     r"(?:= +)?EXIT (?:CODE|STATUS): (?P<exit_code>-?\d{1,10})|(?:= +)?KILLED BY SIGNAL: (?P<signal>\d{1,3})|"
@@ -213,7 +213,7 @@ def _continues(line: str, text: str) -> bool:
 def read_bad_termination(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read Hydra's BAD TERMINATION: rank (Intel MPI), pid, host, exit_code, signal.
 
-    The exit code is returned as printed, which is a wait status, so a small one is the number of a signal.
+    A small exit code is one of the program, unless the exit string below the block tells a signal.
     """
     texts, taken = [head.text.strip("= ")], list[int]()
     values: dict[str, Value] = dict(fields)
@@ -231,8 +231,8 @@ def read_bad_termination(head: Message, fields: Mapping[str, Value], below: Iter
             for name, value in match.groupdict().items():
                 if value is not None:
                     values.setdefault(name.removeprefix("string_"), number_or_text(value))
-    if values.get("exit_code") in _WAIT_STATUSES:
-        values.setdefault("signal", values["exit_code"])
+    if isinstance(code := values.get("exit_code"), int) and code in _SIGNALS:
+        values.setdefault("signal", code - _SIGNALS.start + 1)
     return Multiline("\n".join(s for s in texts if s), values, tuple(taken), evidence)
 
 

@@ -9,7 +9,7 @@ import regex
 
 from logdoctor.logs.record_pattern import Message, Multiline, MultilineReader
 from logdoctor.model import Value
-from logdoctor.model.numbers import number
+from logdoctor.model.numbers import number, number_fields
 from logdoctor.pack.regexes import later
 
 MAX_TEXT = 20_000
@@ -19,6 +19,8 @@ _LOSS = later(
     r"|-?inf|-?NaN|-?Inf|NAN)\b"
 )
 _EPOCH = later(r"\b[Ee]poch['\"]? ?[:=]? ?\[?(?P<epoch>\d+(?:\.\d+)?)")
+_EPOCHS = later(r"\b[Ee]poch['\"]? ?[:=]? ?\[?\d+ ?/ ?(?P<epochs>\d+)\b")
+_BATCH = later(r"(?i)\b(?:step|iter(?:ation)?|batch)\b\W{1,4}(?P<batch>\d{1,9}) ?/ ?(?P<batches>\d{1,9})\b")
 _OPTIONS = later(r"\bNamespace\(|(?:^|\s)--[a-z]")
 _ETA = later(r"\beta: ?(?:(?P<days>\d{1,3}) days?, ?)?(?P<hours>\d{1,3}):(?P<minutes>\d\d):(?P<seconds>\d\d)\b")
 _PHASES = (
@@ -88,6 +90,8 @@ def _step_fields(text: str, fields: Mapping[str, Value], unit: str) -> dict[str,
         values["loss"] = loss["loss"].lower()
     if epoch and unit != "epoch":
         values["epoch"] = epoch["epoch"]
+    if inner := (_BATCH if unit == "epoch" else _EPOCHS).search(text):
+        values |= number_fields(inner.groupdict())
     if eta := _ETA.search(text):
         days, hours, minutes, seconds = (number(part) or 0 for part in eta.groups())
         values["eta_s"] = ((days * 24 + hours) * 60 + minutes) * 60 + seconds

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from logdoctor.model import Record, Rule
 from logdoctor.model.numbers import number
+from logdoctor.pack.regexes import compiled
 from logdoctor.reasoning.findings.symptoms import Match, Matches
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.refutation import goes_on
@@ -174,3 +175,8 @@ def _close(groups: Sequence[Sequence[Match]], within: float | None) -> bool:
     if within is None or not all(times):
         return True
     return any(all(any(abs(t - start) <= within for t in g) for g in times) for start in times[0])
+
+
+def has_words(expression: str, text: str) -> bool:
+    """Return whether a text holds an expression of a table of the rules, in upper or lower case."""
+    return compiled(f"(?i){expression}").search(text) is not None

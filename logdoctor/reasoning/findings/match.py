@@ -81,7 +81,7 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
     """Build the finding. The first match of the first symptom in ``when`` is the proof."""
     ordered = [m for group in counted.values() for m in group]
     (decisive, *own), *groups = counted.values()
-    blaming = next((matches[name].all() for name in _names(rule, "blame") if name in matches), [])
+    blaming = _blaming(rule, ordered, matches)
     details = [*_nearest_details(rule, decisive, matches, state), *_details_before(rule, decisive, matches, state)]
     proofs = [decisive, *(group[0] for group in groups), *blaming]
     told = (decisive, *_told(details, rule), *proofs[1:], *own)[:MAX_RECORDS]
@@ -106,6 +106,16 @@ def _finding(rule: Rule, counted: MatchLists, matches: MatchesBySymptom, state: 
         latest=latest,
         speakers=_speakers(rule, counted, state),
     )
+
+
+def _blaming(rule: Rule, shown: Sequence[Match], matches: MatchesBySymptom) -> Sequence[Match]:
+    """Return the matches of the first symptom that tells whom to blame.
+
+    A process that only sees what others did does not name itself, although its complaint is also its end.
+    """
+    blaming = next((matches[name].all() for name in _names(rule, "blame") if name in matches), [])
+    told = {m.record.line for m in shown} if rule.side == "seen" else set()
+    return [m for m in blaming if m.record.fields.get("reporter") != "itself" or m.record.line not in told]
 
 
 def _speakers(rule: Rule, counted: MatchLists, state: JobState) -> tuple[int, ...]:

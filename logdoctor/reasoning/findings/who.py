@@ -108,10 +108,14 @@ def find_culprit(failure: Failure, state: JobState) -> Culprit:
 
 
 def find_place(failure: Failure, state: JobState) -> Location:
-    """Return where the failure was seen: the processes that tell it, else the only host of the job."""
+    """Return where the failure was seen: the processes that tell it, else the only host of the job.
+
+    Those who see what others did also see the other end of the connection.
+    """
     ranks, hosts = failure.speakers.ranks, failure.speakers.hosts or only_host(state)
     seen = _naming("", failure, ranks, hosts)
-    return Location(seen.ranks, seen.hosts, seen.gpus, seen.peers)
+    other_end = texts(failure.values.get("peer")) if failure.rule.side == "seen" else ()
+    return Location(seen.ranks, seen.hosts, seen.gpus, seen.peers or other_end)
 
 
 # ── grounds ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -102,6 +102,8 @@ class Lives:
         """`Record.order` of the last start of the program."""
         self.result: Record | None = None
         """Final result of the program, if no process had ended before."""
+        self.shown_end: Record | None = None
+        """Last line of a log that shows that the program ended, but not how. It tells nothing else."""
         self._any_ended = False
         self.activity: dict[str, Record] = {}
         """Last step or phase in each file before a process there waited in vain."""

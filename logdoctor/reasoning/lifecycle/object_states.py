@@ -8,42 +8,16 @@ from __future__ import annotations
 from collections import deque
 
 from logdoctor.model import Record
-from logdoctor.model.times import seconds_of_age
-from logdoctor.pack.regexes import later
 from logdoctor.reasoning.lifecycle.clocks import elapsed
 
 MAX_STATES = 256
-GOES_ON, DESCRIBED = "states.went_on", "states.described"
-PASSING = frozenset(
-    {
-        *(f"kubernetes.{what}" for what in ("evicted", "preempted", "unschedulable", "gang", "node", "pod_state")),
-        *(f"slurm.{what}" for what in ("cancelled", "node", "node_state", "job_state")),
-        *("batch.killed", "kernel.other", GOES_ON),
-    }
-)
-"""Kinds of states that a newer state ends."""
-OF_ITSELF = ("kubernetes.pod_state", "slurm.job_state")
-ENDED_BY_OTHERS = frozenset(
-    "Evicted Preempting Pending NodeLost NodeAffinity Shutdown Terminated Unknown Deleted UnexpectedAdmissionError "
-    "NODE_FAIL PREEMPTED BOOT_FAIL TIMEOUT CANCELLED".split()
-)
-"""States of a pod or a job that it did not bring about. All others come back, because it failed by itself."""
-_EVENT = later(
-    r"\b(?:Normal|Warning) +(?P<reason>\w+) +(?P<age>(?:\d{1,6}[smhdy]){1,3})\b"
-    r"|^\s*(?P<seen>(?:\d{1,6}[smhdy]){1,3}) .{0,40}?\b(?:Normal|Warning) +(?P<what>\w+)"
-)
-_ENDED = later(
-    r"(?i)\b(?:evicted|preempted|preemption|pending|suspended|terminated|drained|NotReady|NODE FAILURE"
-    r"|JOB REQUEUE|requeued?|TIME LIMIT|failure of node|unschedulable|not responding|down)\b"
-)
 AROUND_NAMES = ".,:;()[]'\""
-_JOB = later(r"(?i)\b(?:job|step)(?:id)?[ =:]{1,2}(?:StepId=)?(\d+)")
 
 
 class ObjectStates:
     """The records that say that an object goes on."""
 
-    READS = (GOES_ON, DESCRIBED, "kubernetes.node_of_pod", "kernel.other")
+    READS = ("tells goes on", "tells object")
 
     def __init__(self) -> None:
         self._good: deque[Record] = deque(maxlen=MAX_STATES)
@@ -51,16 +25,11 @@ class ObjectStates:
         """The beginnings of the descriptions of objects."""
 
     def observe(self, record: Record) -> None:
-        if str(record.fields.get("state", "down")).casefold() != "down" or "pod" in record.fields:
-            self._good.append(record.without_lines())
-        elif "thing" in record.fields:
-            self._described.append(record.without_lines())
+        (self._described if record.tells("object") else self._good).append(record.without_lines())
 
     def newer(self, alarm: Record) -> Record | None:
         """Return the newest record that says that the object of ``alarm`` went on after it."""
-        if not self._good or alarm.kind not in PASSING:
-            return None
-        if alarm.kind in OF_ITSELF and alarm.fields.get("state") not in ENDED_BY_OTHERS:
+        if "was" not in alarm.fields:
             return None
         newest = alarm
         for good in self._good:
@@ -81,12 +50,9 @@ def name_of(good: Record) -> str:
     return str(fields.get("thing") or fields.get("pod") or fields.get("interface") or "").rpartition("/")[2]
 
 
-def state_of(alarm: Record) -> str:
-    """Return the state that an alarm tells: the reason of an event, a word of the line, or a field."""
-    event = _EVENT.search(alarm.line.text)
-    told = (event["reason"] or event["what"]) if event else None
-    word = _ENDED.search(alarm.line.text)
-    return str(told or (word[0] if word else alarm.fields.get("state") or alarm.fields.get("reason")) or "an error")
+def is_of_machine(alarm: Record) -> bool:
+    """Return whether a record tells the state of a host, or of a part of it."""
+    return any(sign.of == "host" or sign.reporter == "machine" for sign in alarm.signs)
 
 
 def _is_of_one(good: Record, alarm: Record) -> bool:
@@ -94,21 +60,23 @@ def _is_of_one(good: Record, alarm: Record) -> bool:
 
     A name must stand in the alarm. Without a name, both are events of one list or words of one scheduler about one job.
     """
-    name, text = name_of(good), alarm.line.text
+    name = name_of(good)
     if name.isdecimal():
-        return name in _JOB.findall(text) or text.lstrip().startswith(f"{name} ")
+        jobs = alarm.fields.get("jobs")
+        return isinstance(jobs, tuple) and name in jobs
     if name:
-        return name in (word.strip(AROUND_NAMES).rpartition("/")[2] for word in text.split())
+        return name in (word.strip(AROUND_NAMES).rpartition("/")[2] for word in alarm.line.text.split())
     if good.line.file != alarm.line.file:
         return False
-    if _EVENT.search(good.line.text):
-        return _EVENT.search(text) is not None and "/" not in str(alarm.fields.get("pod", ""))
-    return alarm.format == "slurm"
+    if "age_s" in good.fields:
+        return "age_s" in alarm.fields and "/" not in str(alarm.fields.get("pod", ""))
+    by_machine = any(sign.reporter == "machine" for sign in alarm.signs)
+    return not (by_machine or alarm.tells("goes on") or "pod" in alarm.fields)
 
 
 def _is_newer(good: Record, alarm: Record) -> bool:
-    ages = age_of(good), age_of(alarm)
-    if ages[0] is not None and ages[1] is not None:
+    ages = good.fields.get("age_s"), alarm.fields.get("age_s")
+    if isinstance(ages[0], int) and isinstance(ages[1], int):
         return good.line.file == alarm.line.file and ages[0] < ages[1]
     if ages != (None, None):
         return False
@@ -116,10 +84,3 @@ def _is_newer(good: Record, alarm: Record) -> bool:
     if seconds:
         return seconds > 0
     return good.line.file == alarm.line.file and good.line.number > alarm.line.number
-
-
-def age_of(record: Record) -> int | None:
-    """Return the age of an event in seconds."""
-    event = _EVENT.search(record.line.text)
-    age = (event["age"] or event["seen"]) if event else None
-    return seconds_of_age(age) if age else None

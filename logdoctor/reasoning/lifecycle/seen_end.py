@@ -1,7 +1,8 @@
 """The line that shows a good end, and signs that a job lived.
 
 A good end is never derived from silence. A line must tell it, and no work may follow that line.  A full count of steps
-tells it only together with what the program, or a library, does afterwards.
+tells it only together with what the program, or a library, does afterwards. If nothing failed, it is enough that the
+program worked and has ended: the log ends with a prompt, the times of a command or a result.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ LINES_BELOW = 40
 """Lines that a program may print after its last step."""
 
 
-def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record | None:
+def find_good_end(
+    state: JobState, in_run: Callable[[Record], bool], has_heartbeat: Callable[[], bool] = lambda: False
+) -> Record | None:
     """Return the record that shows that the job, or the run, ended well."""
     lives = state.lives
     told = next((end for end in reversed(lives.good_ends) if in_run(end) and _stands(end, state)), None)
@@ -28,7 +31,26 @@ def find_good_end(state: JobState, in_run: Callable[[Record], bool]) -> Record |
     step = state.steps.final
     if step is not None and in_run(step) and state.steps.are_complete(step):
         return step if lives.lines_after(step) <= LINES_BELOW else None
-    return _find_closing(state, in_run) or _find_closing_after_count(state, in_run)
+    closing = _find_closing(state, in_run) or _find_closing_after_count(state, in_run)
+    return closing or _find_shown_end(state, in_run, has_heartbeat)
+
+
+def _find_shown_end(
+    state: JobState, in_run: Callable[[Record], bool], has_heartbeat: Callable[[], bool]
+) -> Record | None:
+    """Return the last line that shows that a program ended in which nothing failed.
+
+    The program must have worked, and no count may say that work is left. Tables of results are printed on the way too,
+    so a count must show that none is left.
+    """
+    lives, step, end = state.lives, state.steps.last, state.lives.shown_end
+    if end is None or lives.any_failed or not in_run(end) or _is_followed_by_work(end, state):
+        return None
+    if not (step or lives.result or lives.greetings or state.phases or has_heartbeat()):
+        return None
+    is_result = end.tells("result")
+    over = step is None or (state.steps.are_complete(step) if is_result else not state.steps.has_more(step))
+    return end if over else None
 
 
 def _find_closing_after_count(state: JobState, in_run: Callable[[Record], bool]) -> Record | None:

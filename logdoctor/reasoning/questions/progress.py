@@ -40,7 +40,8 @@ RECKONED_SLACK = 300.0
 """Seconds by which a reckoned time may err. A zone may then explain it."""
 RECKONED_ROUND = 1800
 HOUR, MINUTES_OF_HOUR = 3600.0, 60
-_LIMIT = later(r"(?i)time ?limit|TIMEOUT|walltime|RUNLIMIT|deadline")
+LIMITS = frozenset({"time limit", "TimeLimit", "TIMEOUT"})
+"""Reasons and states of a job that ran as long as it may."""
 _OFFSET = later(r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)\b")
 
 Steps = Sequence[Record]
@@ -141,7 +142,7 @@ def stood_still(t: Timeline, state: JobState) -> Iterator[Record]:
     idle_s is rounded down from their ``eta``).
     """
     steps = [e for e in t.of("works") if e.has("works", "process")]
-    limit = next((e for e in t.of("tells reason") if _LIMIT.search(e.text)), None)
+    limit = next(filter(_is_limit, t.of("tells reason")), None)
     order = limit or next((e for e in t.of("is ended") if _is_order(e)), None)
     lives = state.lives
     if len(steps) < MIN_COUNT or order is None or order.time is None or lives.program.well or lives.result:
@@ -172,6 +173,11 @@ def stood_still(t: Timeline, state: JobState) -> Iterator[Record]:
             mpi=None if state.tools["framework"] else next(iter(state.tools["mpi"]), None),
             reckoned="yes" if measured is None else "no",
         )
+
+
+def _is_limit(record: Record) -> bool:
+    told = {record.fields.get("reason"), record.fields.get("state")}
+    return record.tells("time limit") or not LIMITS.isdisjoint(told)
 
 
 def _is_order(record: Record) -> bool:

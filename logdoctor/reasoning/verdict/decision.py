@@ -150,8 +150,8 @@ def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
     faults = (row, *(_by_table(c, diagnosis, rows) for c in diagnosis.further_faults))
     strictest = min(faults, key=lambda fault: STRICT.index(fault.do))
     if strictest.do != do:
-        return Choice(strictest.do, "second", what=strictest.what)
-    return Choice(do, "once" if once else do, what=row.what)
+        return Choice(strictest.do, "second", what=strictest.what, shown_by=strictest.shown_by)
+    return Choice(do, "once" if once else do, what=row.what, shown_by=row.shown_by)
 
 
 def _shows_what_to_fix(cause: Cause) -> bool:

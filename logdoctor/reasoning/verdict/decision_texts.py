@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from logdoctor.model import Cause, Change, Diagnosis, Do, Progress, split_thing
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.pack.regexes import later
+from logdoctor.reasoning.findings.conditions import has_words
 
 BY_OWNER: Mapping[str, str] = {
     "your code": "code",
@@ -30,48 +30,6 @@ SPECIAL = ("hung", "no-host", "most-hosts")
 
 OF_HOST = ("kernel", "dead")
 """Looks that a known host makes exact."""
-SHOWN_BY: Mapping[str, str] = {
-    "address": r"address|host|endpoint|connect|:\d{2,5}\b",
-    "arguments": r"argument|option|usage|flag|--\w|invalid choice",
-    "batch": r"hang.?up|sighup|terminal|session|signal 1\b",
-    "binding": r"\bbind|\bbound|core|\bcpus?\b|affinity|mapp",
-    "command": r"command|cannot start|denied|not found|execut|program|script|option|argument|no such file|python",
-    "container": r"container|image|docker|\bpods?\b|mount|apptainer|singularity|enroot|pyxis",
-    "copies": r"\bcma\b|xpmem|process_vm|ptrace|copy|shared.memory|\bvader\b|\bknem\b",
-    "checkpoint": r"checkpoint|state.?dict|weights|model|\bckpt",
-    "disk": r"disk|storage|space|quota|enospc|file system",
-    "earlier": r"checkpoint|\bckpt|weights|safetensors|\.pt\b|\.bin\b|archive|file",
-    "free-gpu": r"gpu|device|cuda|busy",
-    "gpu-memory": r"memory|alloc|\boom\b|cache",
-    "gpus": r"gpu|cuda|device|accelerator",
-    "interface": r"interface|if_include|ifname|address|subnet|network|\bnic\b|\beth|\bib\d",
-    "launch": r"launch|daemon|mpirun|mpiexec|\bssh|\brsh|start|proxy|host|executable|prte|orte",
-    "launcher": r"mpirun|mpiexec|srun|launcher|singleton|alone|world|itself|each process",
-    "limits": r"limit|too many|temporarily|threads?|process|open files|inotify|descriptors",
-    "memlock": r"mem.?lock|locked|ulimit -l|pinned",
-    "memory": r"memory|\boom|sigkill",
-    "names": r"name|resolv|\bdns\b|host",
-    "one-gpu": r"gpu|device|cuda",
-    "path": r"path|file|folder|director|found|exist|url|repo|/",
-    "permissions": r"permi|denied|eacces|eperm|read.only|access|root",
-    "plugin": r"plug.?in|libnccl-net|\bofi\b",
-    "pmi": r"\bpmi",
-    "port": r"\bport|address already in use|eaddrinuse|\bbind|listen|:\d{2,5}\b",
-    "ranks": r"\brank|world|process|nodes?|member|group|size",
-    "rdma": r"rdma|\bib\b|ib_|verbs|mlx|\bgid|roce|infiniband|memory region|\bqp\b",
-    "request": (
-        r"request|submi|allocat|quota|\bqos|partition|\bgres|insufficient|unschedul|enough|available|queue|limit|resource"
-    ),
-    "resume": r"resum|skip|restor|load|checkpoint",
-    "shm": r"\bshm|/dev/shm|shared.memory|sigbus|bus error",
-    "slots": r"slots|oversubscri|processes|cores?\b",
-    "ssh": r"\bssh|\brsh|host key|publickey|pdsh",
-    "straggler": r"\brank|worker|waits? for|slow|late|alone",
-    "time": r"time|limit|deadline",
-    "topology": r"topolog|\bxml",
-    "transport": r"transport|\bucx|fabric|provider|\bbtl|\bofi\b|libfabric|verbs|network|\bmtl\b|\bpml\b|xpmem",
-}
-"""Words of which one is shown where a headline names the thing. Other headlines name only the class of a failure."""
 
 
 class Choice(Struct, frozen=True):
@@ -87,6 +45,8 @@ class Choice(Struct, frozen=True):
     now: Progress | None = None
     what: str = ""
     """The thing to change or to repair, a key of the words."""
+    shown_by: str = ""
+    """See `DecisionRow.shown_by`."""
 
 
 def headline_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
@@ -102,9 +62,9 @@ def headline_of(choice: Choice, diagnosis: Diagnosis, words: Catalogue) -> str:
             thing, settings = split_thing(choice.what)
             if settings and not thing:
                 return words("head.change.setting", setting=" ".join(settings))
-            return words(f"head.change.{thing}" if thing and is_shown(thing, cause) else "head.change")
+            return words(f"head.change.{thing}" if thing and is_shown(choice, cause) else "head.change")
         case "fix-first":
-            thing = choice.what if is_shown(choice.what, cause) else ""
+            thing = choice.what if is_shown(choice, cause) else ""
             what = thing or BY_OWNER.get(cause.owner.who, "")
             return words(f"head.fix.{what}" if what else "head.fix")
         case "do-nothing":
@@ -159,14 +119,11 @@ def changes_of(choice: Choice) -> tuple[Change, ...]:
     return tuple(Change(name, "", value) for name, _, value in (setting.partition("=") for setting in settings))
 
 
-def is_shown(thing: str, cause: Cause) -> bool:
+def is_shown(choice: Choice, cause: Cause) -> bool:
     """Return whether the proof, its facts or the words about it show the thing that a headline names."""
-    pattern = SHOWN_BY.get(thing)
-    if pattern is None:
-        return True
     facts = (f"{fact.of} {fact.said}" for fact in cause.facts)
     proof = (evidence.line.text for evidence in cause.evidence)
-    return any(map(later(f"(?i){pattern}").search, (cause.title, cause.summary, *proof, *facts)))
+    return any(has_words(choice.shown_by, text) for text in (cause.title, cause.summary, *proof, *facts))
 
 
 def restart_step(diagnosis: Diagnosis) -> int | None:

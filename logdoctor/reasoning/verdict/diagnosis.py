@@ -32,7 +32,14 @@ from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.reason_line import quoted, with_whole_sentence
 from logdoctor.reasoning.findings.values import FindingValues
 from logdoctor.reasoning.findings.who import seated, victims_of, with_seats
-from logdoctor.reasoning.findings.wording import Circumstances, fill_title, fill_words, mask_numbers
+from logdoctor.reasoning.findings.wording import (
+    Circumstances,
+    choose_steps,
+    fill_step,
+    fill_title,
+    fill_words,
+    mask_numbers,
+)
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
 from logdoctor.reasoning.verdict.fitting_steps import fitting_steps
@@ -189,9 +196,9 @@ def _seen(symptom: Explained, most: int, state: JobState, words: Catalogue) -> S
     """Return a symptom with ``most`` of its lines at most."""
     finding, by, why = symptom.finding, symptom.by, symptom.why
     values = FindingValues(finding, words.lang, state, explained_by=by)
+    steps = choose_steps(finding.rule.say(words.lang).remedy, values, _circumstances(finding, state))
     fell_back = symptom.refuted is not None and symptom.refuted.why == "fell back"
-    about = _circumstances(finding, state)
-    steps = fill_words(finding.rule.say(words.lang), values, about).steps if fell_back else ()
+    silence = next((step for step in steps if step.silences), steps[0] if fell_back and steps else None)
     return SymptomSeen(
         signature=finding.rule.signature,
         title=fill_title(finding.rule.say(words.lang).title, values),
@@ -203,7 +210,7 @@ def _seen(symptom: Explained, most: int, state: JobState, words: Catalogue) -> S
         rule=finding.rule.id,
         law=why.law if why else "",
         way=_way(why) if why else "",
-        silence=steps[0].text if steps else "",
+        silence=fill_step(silence, values).text if silence else "",
     )
 
 

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 
 from logdoctor.model import Step
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.pack.regexes import later
 from logdoctor.reasoning.job_state import JobState
 
-_SETTING = later(r"(?<![\w-])([A-Z][A-Z0-9_]{3,})=([^`\s,;]+?)(?=[.,;]?(?:[`\s]|$))")
-_FILE = later(r"[\w./@+-]*\w\.(?:log|out|err|txt)\b")
-"""File of a log, in a command or in backticks."""
-_QUOTED = later(r"`([^`]+)`")
+LOGS = (".log", ".out", ".err", ".txt")
+"""Ends of the names of logs."""
 
 
 def fitting_steps(steps: Sequence[Step], state: JobState, words: Catalogue) -> tuple[Step, ...]:
@@ -29,7 +26,9 @@ def fitting_steps(steps: Sequence[Step], state: JobState, words: Catalogue) -> t
 
 def settings_in(text: str) -> set[tuple[str, str]]:
     """Return the settings that a step names: ``NAME=VALUE``."""
-    return {*_SETTING.findall(text)}
+    words = (word.strip(".,;:()") for word in text.replace("`", " ").split())
+    parts = (word.partition("=") for word in words)
+    return {(name, value) for name, _, value in parts if value and name.isupper() and name.isascii()}
 
 
 def _is_set(step: Step, state: JobState) -> bool:
@@ -40,12 +39,17 @@ def _is_set(step: Step, state: JobState) -> bool:
 
 def _was_read(step: Step, state: JobState) -> bool:
     """Return whether the step only asks for a file that is among the inputs, or for a kernel log that is."""
-    commands = step.commands or _QUOTED.findall(step.text)
-    names = {posixpath.basename(path) for command in commands for path in _FILE.findall(command)}
+    words = (word.strip("\"'.,;:()<>") for command in step.commands or _quoted(step) for word in command.split())
+    names = {posixpath.basename(word) for word in words if word.endswith(LOGS)}
     if names & {posixpath.basename(file) for file in state.lives.line_counts}:
         return True
     is_kernel = bool(step.commands) and all("dmesg" in command for command in step.commands)
     return is_kernel and not _may_have_hosts(state) and _has_kernel_log(state)
+
+
+def _quoted(step: Step) -> Sequence[str]:
+    """Return the parts in backticks."""
+    return step.text.split("`")[1::2]
 
 
 def _has_kernel_log(state: JobState) -> bool:

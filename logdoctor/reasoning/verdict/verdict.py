@@ -67,7 +67,7 @@ def collect_facts(
 
     ``survived``: the job went on after a failure, so it lived.
     """
-    end = find_good_end(state, in_run)
+    end = find_good_end(state, in_run, has_heartbeat)
     return Facts(
         root=proof_of(root).line if root else None,
         ended_from_outside=root is not None

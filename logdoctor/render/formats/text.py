@@ -151,7 +151,7 @@ class _Layout(Struct, frozen=True):
     def proof(self, proof: LogLine, room: int) -> Lines:
         """Yield a log line. The reason why it matters follows on its last line, or else below.
 
-        The first screen leaves out a reason that needs more than one line.
+        The first screen leaves out a reason that needs more than one line, unless the line did no harm.
         """
         lines = wrap_shortened(proof.text, room, self.room.proof_lines, proof.told)
         gap = room - text_width(lines[-1]) - text_width(proof.why)
@@ -159,7 +159,8 @@ class _Layout(Struct, frozen=True):
             lines[-1] += " " * gap + self.dim(proof.why)
         yield from lines
         why = wrap(f"({proof.why.rstrip('.')})", room - 2)
-        if proof.why and gap < 2 and (len(why) == 1 or self.room == ROOMY):
+        in_full = self.room == ROOMY or (proof.harmless and self.room.proof_lines > 1)
+        if proof.why and gap < 2 and (len(why) == 1 or in_full):
             yield from (f"  {self.dim(line)}" for line in why)
 
     # ── tables ──────────────────────────────────────────────────────────────────────────────────────────────────
