@@ -1,0 +1,161 @@
+"""Measure how much of an upstream project's list of messages and codes gets an answer.
+
+    python tools/catalogues.py list openmpi-help GITDIR [REVISION] > OLD     the entries of a revision, one JSON object a line
+    python tools/catalogues.py count OLD [--list]                            how many are answered or declared harmless
+    python tools/catalogues.py new OLD NEW                                   the entries that only NEW holds
+
+GITDIR is a clone, bare or not. An entry is answered if a log that holds only its text, as the program prints it, gets a
+cause of its own, and it is declared harmless if its catalogue says that nothing is to be done or a benign rule takes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import logdoctor
+from logdoctor.codes import catalogue
+from logdoctor.pipeline.knowledge import gather, rule_folders
+
+PROGRESS = "".join(f"step {n}/1000 loss {3 - n / 100:.4f}\n" for n in range(1, 4))
+NO_ANSWER = ("unknown", "nothing-to-judge", "no-end-seen", "finished", "healthy")
+PRINTF = re.compile(r'%[-+ #0]*[\d*]*(?:\.[\d*]+)?(?:hh|h|ll|l|z|j)?([%a-zA-Z])|"? ?PRI[a-z]\d+ ?"?')
+FILL = {"s": "node07", "c": "x", "f": "1.5", "g": "1.5", "e": "1.5", "p": "0x7f2a10", "x": "1f", "X": "1F", "%": "%"}
+
+
+class Entry(NamedTuple):
+    """An entry of an upstream list. ``log`` is what a program prints for it."""
+
+    code: str
+    log: str
+
+
+def help_topics(path: str, text: str) -> Iterator[Entry]:
+    """Yield the blocks of one of Open MPI's help files. A block that is a line of a command's ``--help`` is none."""
+    for block in re.split(r"(?m)^(?=\[[^\n]+\]\s*$)", text)[1:]:
+        head, _, body = block.partition("\n")
+        body = "\n".join(line for line in body.splitlines() if not line.startswith("#")).strip("\n")
+        if body.strip() and not _of_command_help(body):
+            row = "-" * 74
+            yield Entry(f"{Path(path).name}:{head.strip().strip('[]')}", f"{row}\n{fill(body)}\n{row}\n")
+
+
+def _of_command_help(body: str) -> bool:
+    return bool(re.match(r"\s*(?:Usage: |%s \(|-{1,2}\w)", body))
+
+
+def nccl_warnings(path: str, text: str) -> Iterator[Entry]:
+    """Yield the texts that NCCL warns with."""
+    for call in re.finditer(r'\bWARN\(\s*((?:"(?:[^"\\]|\\.)*"|\s|PRI\w+)+)', text):
+        said = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"|PRI[a-z]\d+', call[1].replace('" PRI', '"d" PRI')))
+        said = said.replace('\\"', '"').replace("\\n", " ").strip()
+        place = f"{Path(path).name}:{text.count(chr(10), 0, call.start()) + 1}"
+        yield Entry(f"{Path(path).name} {said}", f"node07:4121:4388 [1] {place} NCCL WARN {fill(said)}\n")
+
+
+def numbered(shown: str) -> Callable[[str, str], Iterator[Entry]]:
+    """Return a reader of names with numbers: ``#define NAME 3``, ``NAME = 3``."""
+
+    def read(_path: str, text: str) -> Iterator[Entry]:
+        for name, number in re.findall(r"(?m)^\s*(?:#define\s+)?(\w+)\s*=?\s*\(?(-?\d+|0x[0-9a-fA-F]+)\)?", text):
+            yield Entry(name, shown.format(name=name, number=number) + "\n")
+
+    return read
+
+
+def fill(text: str) -> str:
+    """Return ``text`` with values for what printf puts in."""
+    return PRINTF.sub(lambda match: FILL.get(match[1] or "d", "3"), text)
+
+
+class Source(NamedTuple):
+    files: str
+    """Expression over the paths of a repository."""
+    read: Callable[[str, str], Iterator[Entry]]
+    only: str = ""
+
+
+SOURCES = {
+    "openmpi-help": Source(r"/help-[\w.-]+\.txt$", help_topics),
+    "nccl": Source(r"^(?:src|plugins/net)/.*\.(?:cc|h|cu)$", nccl_warnings),
+}
+
+
+def git(folder: str, *words: str) -> str:
+    command = ["git", "-C", folder, *words]
+    return subprocess.run(command, check=True, capture_output=True).stdout.decode("utf-8", "replace")
+
+
+def read_upstream(name: str, folder: str, revision: str) -> Iterator[Entry]:
+    source = SOURCES[name]
+    paths = [path for path in git(folder, "ls-tree", "-r", "--name-only", revision).splitlines()]
+    seen = set[str]()
+    for path in paths:
+        if re.search(source.files, path):
+            for entry in source.read(path, git(folder, "show", f"{revision}:{path}")):
+                if entry.code not in seen:
+                    seen.add(entry.code)
+                    yield entry
+
+
+def answer(name: str, entry: Entry, pack: object) -> str:
+    """Return ``harmless``, the signature of the first cause, or ``none``."""
+    row = catalogue(name).find(entry.code) if name in logdoctor.codes.names() else None
+    if row and row.columns["action"] == "nothing":
+        return "harmless"
+    found = logdoctor.diagnose(io.BytesIO((PROGRESS + entry.log).encode()), knowledge=pack).to_dict()
+    if found["verdict"] in NO_ANSWER or not found["causes"]:
+        return "none"
+    return str(found["causes"][0]["signature"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    make = commands.add_parser("list")
+    make.add_argument("catalogue", choices=SOURCES)
+    make.add_argument("folder")
+    make.add_argument("revision", nargs="?", default="HEAD")
+    count = commands.add_parser("count")
+    count.add_argument("entries", type=Path)
+    count.add_argument("--list", action="store_true", help="print each entry and its answer")
+    new = commands.add_parser("new")
+    new.add_argument("old", type=Path)
+    new.add_argument("entries", type=Path)
+    options = parser.parse_args()
+    if options.command == "list":
+        for entry in read_upstream(options.catalogue, options.folder, options.revision):
+            print(json.dumps({"catalogue": options.catalogue, **entry._asdict()}, ensure_ascii=False))
+    elif options.command == "count":
+        count_answers(load(options.entries), options.list)
+    else:
+        old = {entry.code for _, entry in load(options.old)}
+        print(*(entry.code for _, entry in load(options.entries) if entry.code not in old), sep="\n")
+
+
+def load(path: Path) -> list[tuple[str, Entry]]:
+    lines = map(json.loads, path.read_text("utf-8").splitlines())
+    return [(line["catalogue"], Entry(line["code"], line["log"])) for line in lines]
+
+
+def count_answers(entries: list[tuple[str, Entry]], listed: bool) -> None:
+    pack = gather(rule_folders())
+    answers = [(entry.code, answer(name, entry, pack)) for name, entry in entries]
+    if listed:
+        for code, said in answers:
+            print(f"{said}\t{code}")
+    counts = Counter(said for _, said in answers)
+    known = len(answers) - counts["none"]
+    print(f"{known} of {len(answers)} ({known / len(answers):.0%})", dict(counts.most_common()), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
