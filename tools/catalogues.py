@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import logdoctor
-from logdoctor.codes import catalogue
+from logdoctor.codes import catalogue, names
 from logdoctor.pipeline.knowledge import gather, rule_folders
 
 PROGRESS = "".join(f"step {n}/1000 loss {3 - n / 100:.4f}\n" for n in range(1, 4))
@@ -108,8 +108,8 @@ def read_upstream(name: str, folder: str, revision: str) -> Iterator[Entry]:
 
 def answer(name: str, entry: Entry, pack: object) -> str:
     """Return ``harmless``, the signature of the first cause, or ``none``."""
-    row = catalogue(name).find(entry.code) if name in logdoctor.codes.names() else None
-    if row and row.columns["action"] == "nothing":
+    row = catalogue(name).find(entry.code) if name in names() else None
+    if row and row.columns.get("signature", row.columns["action"]) in ("note", "nothing"):
         return "harmless"
     found = logdoctor.diagnose(io.BytesIO((PROGRESS + entry.log).encode()), knowledge=pack).to_dict()
     if found["verdict"] in NO_ANSWER or not found["causes"]:

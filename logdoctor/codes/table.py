@@ -92,7 +92,8 @@ class Catalogue:
             self._by_number.setdefault(number, entry)
         elif first.isdigit() and last.isdigit():
             self._ranges.append((int(first), int(last), entry))
-        for word in (entry.code, entry.name, *self.texts(entry)):
+        also = entry.columns.get("also", "").split("|")
+        for word in (entry.code, entry.name, *self.texts(entry), *filter(None, also)):
             self._by_word.setdefault(word.lower(), entry)
 
     @staticmethod
