@@ -39,17 +39,20 @@ class Entry(NamedTuple):
 
 
 def help_topics(path: str, text: str) -> Iterator[Entry]:
-    """Yield the blocks of one of Open MPI's help files. A block that is a line of a command's ``--help`` is none."""
+    """Yield the blocks of one of Open MPI's help files."""
     for block in re.split(r"(?m)^(?=\[[^\n]+\]\s*$)", text)[1:]:
         head, _, body = block.partition("\n")
         body = "\n".join(line for line in body.splitlines() if not line.startswith("#")).strip("\n")
-        if body.strip() and not _of_command_help(body):
+        if body.strip():
             row = "-" * 74
+            body = re.sub(r"(?m)\A%s|^(The )%s(?= (?:command|option))", r"\1mpirun", body)
             yield Entry(f"{Path(path).name}:{head.strip().strip('[]')}", f"{row}\n{fill(body)}\n{row}\n")
 
 
-def _of_command_help(body: str) -> bool:
-    return bool(re.match(r"\s*(?:Usage: |%s \(|-{1,2}\w)", body))
+def printed_topics(folder: str, revision: str) -> set[str]:
+    """Return the topics that the program's own sources print. The others are pages of a command's ``--help``."""
+    calls = git(folder, "grep", "-hI", "-A4", r"\"help-[a-zA-Z0-9_.-]*\"", revision, "--", "*.c", "*.h")
+    return {f"{file}:{topic}" for file, topic in re.findall(r'"(help-[\w.-]+)"\s*,\s*(?:true\s*,)?\s*"([^"]+)"', calls)}
 
 
 def nccl_warnings(path: str, text: str) -> Iterator[Entry]:
@@ -96,12 +99,12 @@ def git(folder: str, *words: str) -> str:
 
 def read_upstream(name: str, folder: str, revision: str) -> Iterator[Entry]:
     source = SOURCES[name]
-    paths = [path for path in git(folder, "ls-tree", "-r", "--name-only", revision).splitlines()]
+    printed = printed_topics(folder, revision) if source.read is help_topics else None
     seen = set[str]()
-    for path in paths:
+    for path in git(folder, "ls-tree", "-r", "--name-only", revision).splitlines():
         if re.search(source.files, path):
             for entry in source.read(path, git(folder, "show", f"{revision}:{path}")):
-                if entry.code not in seen:
+                if entry.code not in seen and (printed is None or entry.code in printed):
                     seen.add(entry.code)
                     yield entry
 

@@ -21,6 +21,7 @@ from logdoctor.model import Level, Value
 from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import compiled, later
 
+CATALOGUE = "openmpi-help"
 MAX_FRAME_LINES = 60
 MAX_LOOSE_LINES = 16
 MAX_LISTED_BELOW = 24
@@ -129,7 +130,7 @@ def read_repeats(head: Message, fields: Mapping[str, Value], _below: Iterator[Me
 
 def _framed(lines: list[Message], end: int) -> Multiline | None:
     text = join_help([line.text for line in lines])
-    if not _SUBJECT.search(text):
+    if not (_SUBJECT.search(text) or find_printed(text, CATALOGUE)):
         return None
     first = next(line.below for line in lines if line.text.strip())
     taken = (*(line.below for line in lines), end)
@@ -197,7 +198,7 @@ def help_fields(text: str) -> dict[str, Value]:
     else a slug of the first nine words: ``mpirun-noticed-that-process-rank-with-pid-on-node``.
     """
     first = text.partition("\n")[0].partition(". ")[0]
-    known = find_printed(text, "openmpi-help")
+    known = find_printed(text, CATALOGUE)
     fields: dict[str, Value] = {"topic": known.code if known else "-".join(_WORD.findall(first)[:9]).lower()}
     for match in _NUMBER_FIELDS.finditer(text[:8000]):
         for name, value in match.groupdict().items():
