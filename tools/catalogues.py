@@ -64,12 +64,12 @@ def nccl_warnings(path: str, text: str) -> Iterator[Entry]:
         yield Entry(f"{Path(path).name} {said}", f"node07:4121:4388 [1] {place} NCCL WARN {fill(said)}\n")
 
 
-def numbered(shown: str) -> Callable[[str, str], Iterator[Entry]]:
-    """Return a reader of names with numbers: ``#define NAME 3``, ``NAME = 3``."""
+def named(pattern: str, shown: str) -> Callable[[str, str], Iterator[Entry]]:
+    """Return a reader of what ``pattern`` finds: its groups ``code`` and others, which ``shown`` puts into a log."""
 
     def read(_path: str, text: str) -> Iterator[Entry]:
-        for name, number in re.findall(r"(?m)^\s*(?:#define\s+)?(\w+)\s*=?\s*\(?(-?\d+|0x[0-9a-fA-F]+)\)?", text):
-            yield Entry(name, shown.format(name=name, number=number) + "\n")
+        for match in re.finditer(pattern, text):
+            yield Entry(match["code"], shown.format(**match.groupdict()) + "\n")
 
     return read
 
@@ -83,13 +83,50 @@ class Source(NamedTuple):
     files: str
     """Expression over the paths of a repository."""
     read: Callable[[str, str], Iterator[Entry]]
-    only: str = ""
 
 
 SOURCES = {
     "openmpi-help": Source(r"/help-[\w.-]+\.txt$", help_topics),
+    "pmix": Source(
+        r"^include/pmix_common\.h(?:\.in)?$",
+        named(r"#define\s+(?P<code>PMIX_ERR\w*)\s+-\d+", "[node07:4121] PMIX ERROR: {code} in file pmix_client.c at line 231"),
+    ),
+    "ucx": Source(
+        r"^src/ucs/type/status\.c$",
+        named(
+            r'case (?P<code>UCS_ERR_\w+):\s*return "(?P<text>[^"]+)"',
+            "[1751106400.123456] [node07:4121 :0]  ucp_worker.c:1234 UCX  ERROR failed to open the interface: {text}",
+        ),
+    ),
+    "libfabric": Source(
+        r"^include/rdma/fi_errno\.h$",
+        named(
+            r"(?P<code>FI_E\w+)\s*=\s*(?P<number>2\d\d),\s*/\* (?P<text>.+?) \*/",
+            "[node07:4121] mtl_ofi_component.c:926: fi_endpoint failed: {text} (-{number})",
+        ),
+    ),
+    "nv-status": Source(
+        r"^src/common/sdk/nvidia/inc/nvstatuscodes\.h$",
+        named(
+            r'NV_STATUS_CODE\((?P<code>NV_ERR_\w+),\s*0x(?P<number>\w+),\s*"(?P<text>[^"]+)"',
+            "NVRM: nvAssertOkFailedNoLog: Assertion failed: {text} [{code}] (0x{number}) returned from status @ gpu.c:106",
+        ),
+    ),
+    "rm-init": Source(
+        r"^src/nvidia/arch/nvalloc/unix/src/osinit\.c$",
+        named(r"(?m)^ +(?P<code>RM_INIT_\w+?FAILED)\b", "NVRM: GPU 0000:2a:00.0: RmInitAdapter failed! ({code}:0x56:1482)"),
+    ),
+    "xid": Source(
+        r"^src/common/sdk/nvidia/inc/nverror\.h$",
+        named(r"#define \w+\s+\((?P<code>\d+)\)", "NVRM: Xid (PCI:0000:4f:00): {code}, pid=4121, name=python, Ch 00000010"),
+    ),
+    "slurm-reason": Source(
+        r"^src/common/job_state_reason\.c$",
+        named(r'\.str = "(?P<code>\w+)"', "JobId=4711 JobName=train\n   JobState=PENDING Reason={code} Dependency=(null)"),
+    ),
     "nccl": Source(r"^(?:src|plugins/net)/.*\.(?:cc|h|cu)$", nccl_warnings),
 }
+"""Each catalogue with the files of its project that list the entries."""
 
 
 def git(folder: str, *words: str) -> str:
