@@ -149,7 +149,7 @@ def read_upstream(name: str, folder: str, revision: str) -> Iterator[Entry]:
 def answer(name: str, entry: Entry, pack: object) -> str:
     """Return ``harmless``, the signature of the first cause, or ``none``."""
     row = catalogue(name).find(entry.code) if name in names() else None
-    if row and row.columns.get("signature", row.columns["action"]) in ("note", "nothing"):
+    if row and (row.decision == "do-nothing" or row.columns.get("signature") == "note"):
         return "harmless"
     found = logdoctor.diagnose(io.BytesIO((PROGRESS + entry.log).encode()), knowledge=pack).to_dict()
     if found["verdict"] in NO_ANSWER or not found["causes"]:
