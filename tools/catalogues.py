@@ -1,6 +1,7 @@
 """Measure how much of an upstream project's list of messages and codes gets an answer.
 
     python tools/catalogues.py list openmpi-help GITDIR [REVISION] > OLD     the entries of a revision, one JSON object a line
+    python tools/catalogues.py list cuda > OWN                               the entries of our own table, where no repository lists them
     python tools/catalogues.py count OLD [--list]                            how many are answered or declared harmless
     python tools/catalogues.py new OLD NEW                                   the entries that only NEW holds
 
@@ -23,6 +24,7 @@ from typing import NamedTuple
 
 import logdoctor
 from logdoctor.codes import catalogue, names
+from logdoctor.codes.table import REST
 from logdoctor.pipeline.knowledge import gather, rule_folders
 
 PROGRESS = "".join(f"step {n}/1000 loss {3 - n / 100:.4f}\n" for n in range(1, 4))
@@ -129,6 +131,25 @@ SOURCES = {
 """Each catalogue with the files of its project that list the entries."""
 
 
+OWN = {
+    "cann": "RuntimeError: ACL stream synchronize failed, error code:{code}",
+    "cuda": "[rank3]: RuntimeError: CUDA error: {says}",
+    "efa": "node07:4121:4388 [1] nccl_net_ofi_rdma.c:412 NCCL WARN NET/OFI Request completed with error. RC: {code}",
+    "ib-status": "node07:4121:4388 [1] ibv.cc:12 NCCL WARN NET/IB : Got completion with error {code}, opcode 0, len 0, vendor err 129",
+    "kubernetes": "pod/train-worker-1   0/1     {code}   3          12m",
+    "sxid": "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): {code}, Fatal, Link 30 fault",
+}
+"""What programs print for an entry of a catalogue that no repository lists."""
+
+
+def read_own(name: str) -> Iterator[Entry]:
+    """Yield the entries of our own table."""
+    for row in catalogue(name).entries:
+        if row.code != REST:
+            values = {"code": row.code.partition("-")[0] or row.code, "says": (catalogue(name).texts(row) or (row.name,))[-1]}
+            yield Entry(row.code, OWN[name].format(**values) + "\n")
+
+
 def git(folder: str, *words: str) -> str:
     command = ["git", "-C", folder, *words]
     return subprocess.run(command, check=True, capture_output=True).stdout.decode("utf-8", "replace")
@@ -161,8 +182,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("list")
-    make.add_argument("catalogue", choices=SOURCES)
-    make.add_argument("folder")
+    make.add_argument("catalogue", choices=[*SOURCES, *OWN])
+    make.add_argument("folder", nargs="?")
     make.add_argument("revision", nargs="?", default="HEAD")
     count = commands.add_parser("count")
     count.add_argument("entries", type=Path)
@@ -172,8 +193,9 @@ def main() -> None:
     new.add_argument("entries", type=Path)
     options = parser.parse_args()
     if options.command == "list":
-        for entry in read_upstream(options.catalogue, options.folder, options.revision):
-            print(json.dumps({"catalogue": options.catalogue, **entry._asdict()}, ensure_ascii=False))
+        name, folder = options.catalogue, options.folder
+        for entry in read_upstream(name, folder, options.revision) if folder else read_own(name):
+            print(json.dumps({"catalogue": name, **entry._asdict()}, ensure_ascii=False))
     elif options.command == "count":
         count_answers(load(options.entries), options.list)
     else:
