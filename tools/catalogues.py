@@ -1,12 +1,13 @@
 """Measure how much of an upstream project's list of messages and codes gets an answer.
 
-    python tools/catalogues.py list openmpi-help GITDIR [REVISION] > OLD     the entries of a revision, one JSON object a line
-    python tools/catalogues.py list cuda > OWN                               the entries of our own table, where no repository lists them
-    python tools/catalogues.py count OLD [--list]                            how many are answered or declared harmless
-    python tools/catalogues.py new OLD NEW                                   the entries that only NEW holds
+    python tools/catalogues.py list openmpi-help GITDIR [REVISION] > OLD    the entries of a revision, a JSON line each
+    python tools/catalogues.py list cuda > OWN       the entries of our own table, where no repository lists them
+    python tools/catalogues.py count OLD [--list]    how many are answered, or declared harmless
+    python tools/catalogues.py new OLD NEW           the entries that only NEW holds
 
-GITDIR is a clone, bare or not. An entry is answered if a log that holds only its text, as the program prints it, gets a
-cause of its own, and it is declared harmless if its catalogue says that nothing is to be done or a benign rule takes it.
+GITDIR is a clone, bare or not. An entry is answered if a log that holds only its text, as the program prints it, has a
+cause. It is declared harmless if its catalogue says that nothing is to be done, or that it is a note: a warning after
+which the job goes on, or a consequence.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import NamedTuple
 import logdoctor
 from logdoctor.codes import catalogue, names
 from logdoctor.codes.table import REST
-from logdoctor.pipeline.knowledge import gather, rule_folders
+from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
 
 PROGRESS = "".join(f"step {n}/1000 loss {3 - n / 100:.4f}\n" for n in range(1, 4))
 NO_ANSWER = ("unknown", "nothing-to-judge", "no-end-seen", "finished", "healthy")
@@ -91,7 +92,10 @@ SOURCES = {
     "openmpi-help": Source(r"/help-[\w.-]+\.txt$", help_topics),
     "pmix": Source(
         r"^include/pmix_common\.h(?:\.in)?$",
-        named(r"#define\s+(?P<code>PMIX_ERR\w*)\s+-\d+", "[node07:4121] PMIX ERROR: {code} in file pmix_client.c at line 231"),
+        named(
+            r"#define\s+(?P<code>PMIX_ERR\w*)\s+-\d+",
+            "[node07:4121] PMIX ERROR: {code} in file pmix_client.c at line 231",
+        ),
     ),
     "ucx": Source(
         r"^src/ucs/type/status\.c$",
@@ -111,20 +115,26 @@ SOURCES = {
         r"^src/common/sdk/nvidia/inc/nvstatuscodes\.h$",
         named(
             r'NV_STATUS_CODE\((?P<code>NV_ERR_\w+),\s*0x(?P<number>\w+),\s*"(?P<text>[^"]+)"',
-            "NVRM: nvAssertOkFailedNoLog: Assertion failed: {text} [{code}] (0x{number}) returned from status @ gpu.c:106",
+            "NVRM: nvAssertOkFailedNoLog: Assertion failed: {text} [{code}] (0x{number}) returned from x @ gpu.c:106",
         ),
     ),
     "rm-init": Source(
         r"^src/nvidia/arch/nvalloc/unix/src/osinit\.c$",
-        named(r"(?m)^ +(?P<code>RM_INIT_\w+?FAILED)\b", "NVRM: GPU 0000:2a:00.0: RmInitAdapter failed! ({code}:0x56:1482)"),
+        named(
+            r"(?m)^ +(?P<code>RM_INIT_\w+?FAILED)\b", "NVRM: GPU 0000:2a:00.0: RmInitAdapter failed! ({code}:0x56:1482)"
+        ),
     ),
     "xid": Source(
         r"^src/common/sdk/nvidia/inc/nverror\.h$",
-        named(r"#define \w+\s+\((?P<code>\d+)\)", "NVRM: Xid (PCI:0000:4f:00): {code}, pid=4121, name=python, Ch 00000010"),
+        named(
+            r"#define \w+\s+\((?P<code>\d+)\)", "NVRM: Xid (PCI:0000:4f:00): {code}, pid=4121, name=python, Ch 00000010"
+        ),
     ),
     "slurm-reason": Source(
         r"^src/common/job_state_reason\.c$",
-        named(r'\.str = "(?P<code>\w+)"', "JobId=4711 JobName=train\n   JobState=PENDING Reason={code} Dependency=(null)"),
+        named(
+            r'\.str = "(?P<code>\w+)"', "JobId=4711 JobName=train\n   JobState=PENDING Reason={code} Dependency=(null)"
+        ),
     ),
     "nccl": Source(r"^(?:src|plugins/net)/.*\.(?:cc|h|cu)$", nccl_warnings),
 }
@@ -135,7 +145,7 @@ OWN = {
     "cann": "RuntimeError: ACL stream synchronize failed, error code:{code}",
     "cuda": "[rank3]: RuntimeError: CUDA error: {says}",
     "efa": "node07:4121:4388 [1] nccl_net_ofi_rdma.c:412 NCCL WARN NET/OFI Request completed with error. RC: {code}",
-    "ib-status": "node07:4121:4388 [1] ibv.cc:12 NCCL WARN NET/IB : Got completion with error {code}, opcode 0, len 0, vendor err 129",
+    "ib-status": "node07:4121:4388 [1] ibv.cc:12 NCCL WARN NET/IB : Got completion with error {code}, opcode 0, len 0",
     "kubernetes": "pod/train-worker-1   0/1     {code}   3          12m",
     "sxid": "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): {code}, Fatal, Link 30 fault",
 }
@@ -146,8 +156,8 @@ def read_own(name: str) -> Iterator[Entry]:
     """Yield the entries of our own table."""
     for row in catalogue(name).entries:
         if row.code != REST:
-            values = {"code": row.code.partition("-")[0] or row.code, "says": (catalogue(name).texts(row) or (row.name,))[-1]}
-            yield Entry(row.code, OWN[name].format(**values) + "\n")
+            says = (catalogue(name).texts(row) or (row.name,))[-1]
+            yield Entry(row.code, OWN[name].format(code=row.code.partition("-")[0] or row.code, says=says) + "\n")
 
 
 def git(folder: str, *words: str) -> str:
@@ -167,7 +177,7 @@ def read_upstream(name: str, folder: str, revision: str) -> Iterator[Entry]:
                     yield entry
 
 
-def answer(name: str, entry: Entry, pack: object) -> str:
+def answer(name: str, entry: Entry, pack: Knowledge) -> str:
     """Return ``harmless``, the signature of the first cause, or ``none``."""
     row = catalogue(name).find(entry.code) if name in names() else None
     if row and (row.decision == "do-nothing" or row.columns.get("signature") == "note"):
@@ -197,7 +207,11 @@ def main() -> None:
         for entry in read_upstream(name, folder, options.revision) if folder else read_own(name):
             print(json.dumps({"catalogue": name, **entry._asdict()}, ensure_ascii=False))
     elif options.command == "count":
-        count_answers(load(options.entries), options.list)
+        answers = answer_all(load(options.entries))
+        print(*(f"{said}\t{code}" for code, said in answers if options.list), sep="\n")
+        counts = Counter(said for _, said in answers)
+        known = len(answers) - counts["none"]
+        print(f"{known} of {len(answers)} ({known / len(answers):.0%})", dict(counts.most_common()), file=sys.stderr)
     else:
         old = {entry.code for _, entry in load(options.old)}
         print(*(entry.code for _, entry in load(options.entries) if entry.code not in old), sep="\n")
@@ -208,15 +222,9 @@ def load(path: Path) -> list[tuple[str, Entry]]:
     return [(line["catalogue"], Entry(line["code"], line["log"])) for line in lines]
 
 
-def count_answers(entries: list[tuple[str, Entry]], listed: bool) -> None:
+def answer_all(entries: list[tuple[str, Entry]]) -> list[tuple[str, str]]:
     pack = gather(rule_folders())
-    answers = [(entry.code, answer(name, entry, pack)) for name, entry in entries]
-    if listed:
-        for code, said in answers:
-            print(f"{said}\t{code}")
-    counts = Counter(said for _, said in answers)
-    known = len(answers) - counts["none"]
-    print(f"{known} of {len(answers)} ({known / len(answers):.0%})", dict(counts.most_common()), file=sys.stderr)
+    return [(entry.code, answer(name, entry, pack)) for name, entry in entries]
 
 
 if __name__ == "__main__":
