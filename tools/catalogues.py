@@ -146,7 +146,7 @@ OWN = {
     "cuda": "[rank3]: RuntimeError: CUDA error: {says}",
     "efa": "node07:4121:4388 [1] nccl_net_ofi_rdma.c:412 NCCL WARN NET/OFI Request completed with error. RC: {code}",
     "ib-status": "node07:4121:4388 [1] ibv.cc:12 NCCL WARN NET/IB : Got completion with error {code}, opcode 0, len 0",
-    "kubernetes": "pod/train-worker-1   0/1     {code}   3          12m",
+    "kubernetes": "train-worker-1   0/1     {code}   3          12m",
     "sxid": "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): {code}, Fatal, Link 30 fault",
 }
 """What programs print for an entry of a catalogue that no repository lists."""
