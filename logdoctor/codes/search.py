@@ -10,7 +10,7 @@ from logdoctor.model.numbers import number
 
 MOST_EFFECTS = 12
 LIKELY = ("exit-code", "signal", "xid", "cuda", "nccl-result", "sxid", "ib-status", "ib-vendor", "ib-syndrome")
-UNLIKELY = ("errno", "libfabric")
+UNLIKELY = ("errno", "libfabric", "nv-status", "rm-init")
 """Catalogues that are likely, or unlikely, to be meant by a number alone."""
 USUAL = {"signal": (6, 7, 9, 11, 15), "exit-code": (1, 2, 126, 127, 134, 135, 137, 139, 143, 255)}
 """Numbers that mostly mean this in training jobs."""

@@ -92,7 +92,8 @@ class Catalogue:
             self._by_number.setdefault(number, entry)
         elif first.isdigit() and last.isdigit():
             self._ranges.append((int(first), int(last), entry))
-        for word in (entry.code, entry.name, *self.texts(entry)):
+        also = entry.columns.get("also", "").split("|")
+        for word in (entry.code, entry.name, *self.texts(entry), *filter(None, also)):
             self._by_word.setdefault(word.lower(), entry)
 
     @staticmethod
@@ -108,7 +109,7 @@ class Catalogue:
     def find(self, value: Value) -> Entry | None:
         """Return the entry of a number, name or printed text.
 
-        Letter case does not matter. Without an entry, return None.
+        Letter case does not matter. A path is found by its last part. Without an entry, return None.
         """
         number = value if isinstance(value, int) else code_number(str(value).strip())
         own = self._find_own(str(value).strip().lower(), number)
@@ -122,7 +123,7 @@ class Catalogue:
 
     def _find_own(self, word: str, number: int | None) -> Entry | None:
         if number is None:
-            return self._by_word.get(word) if word != REST else None
+            return (self._by_word.get(word) or self._by_word.get(word.rpartition("/")[2])) if word != REST else None
         if number in self._by_number:
             return self._by_number[number]
         found = next((e for first, last, e in self._ranges if first <= number <= last), None)

@@ -31,6 +31,12 @@ def level(head: Message, fields: Mapping[str, Value], _below: Iterator[Message])
     return Multiline(text, number_fields(link.groupdict()) if link else {}, level=level)
 
 
+def status(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
+    """Set the level of a failed call in the driver. It is a warning if the catalogue says that nothing has to be done."""
+    entry = catalogue("nv-status").find(fields["nv_status"])
+    return Multiline(head.text, level="warning" if entry and entry.columns["action"] == "nothing" else "error")
+
+
 def read_sentence(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
     """Join the lines of a driver message. Each begins with ``NVRM:``.
 

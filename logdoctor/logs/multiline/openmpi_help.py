@@ -13,6 +13,7 @@ from functools import cache
 from itertools import islice, takewhile
 from typing import Any
 
+from logdoctor.codes import find_printed
 from logdoctor.logs import record_patterns
 from logdoctor.logs.multiline.lines_below import numbers_of
 from logdoctor.logs.record_pattern import LineReader, Message, Multiline
@@ -20,6 +21,7 @@ from logdoctor.model import Level, Value
 from logdoctor.model.numbers import number_or_text
 from logdoctor.pack.regexes import compiled, later
 
+CATALOGUE = "openmpi-help"
 MAX_FRAME_LINES = 60
 MAX_LOOSE_LINES = 16
 MAX_LISTED_BELOW = 24
@@ -121,9 +123,14 @@ def read_missing_help(head: Message, _fields: Mapping[str, Value], below: Iterat
     return Multiline(text, {k: v for k, v in match.groupdict().items() if v} if match else {}, numbers_of(lines))
 
 
+def read_repeats(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
+    """Read ``3 more processes have sent help message FILE / TOPIC``. The topic becomes ``FILE:TOPIC``."""
+    return Multiline(head.text, {**fields, "topic": f"{fields['help_file']}:{fields['topic']}"})
+
+
 def _framed(lines: list[Message], end: int) -> Multiline | None:
     text = join_help([line.text for line in lines])
-    if not _SUBJECT.search(text):
+    if not (_SUBJECT.search(text) or find_printed(text, CATALOGUE)):
         return None
     first = next(line.below for line in lines if line.text.strip())
     taken = (*(line.below for line in lines), end)
@@ -187,11 +194,12 @@ def help_level(text: str) -> Level:
 def help_fields(text: str) -> dict[str, Value]:
     """Return the values that a help text prints, and its topic.
 
-    Values: rank, pid, host, peer, signal, exit_code, errno. The topic is a slug of the first nine words:
-    ``mpirun-noticed-that-process-rank-with-pid-on-node``.
+    Values: rank, pid, host, peer, signal, exit_code, errno. The topic is the catalogue's code of a text that it knows,
+    else a slug of the first nine words: ``mpirun-noticed-that-process-rank-with-pid-on-node``.
     """
     first = text.partition("\n")[0].partition(". ")[0]
-    fields: dict[str, Value] = {"topic": "-".join(_WORD.findall(first)[:9]).lower()}
+    known = find_printed(text, CATALOGUE)
+    fields: dict[str, Value] = {"topic": known.code if known else "-".join(_WORD.findall(first)[:9]).lower()}
     for match in _NUMBER_FIELDS.finditer(text[:8000]):
         for name, value in match.groupdict().items():
             if value is not None:
