@@ -19,7 +19,7 @@ from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.lives import waited
 from logdoctor.reasoning.questions import asks, ranks_and_hosts, says_done, split_odd
-from logdoctor.reasoning.questions.waiting import UNKNOWN, Wait, awaited
+from logdoctor.reasoning.questions.waiting import PHASES, UNKNOWN, Wait, awaited
 from logdoctor.reasoning.timeline import Timeline
 
 FULL_OPERATIONS = frozenset(
@@ -55,6 +55,12 @@ They exclude ``skipped=0`` (DeepSpeed) and ``number of skipped iterations: 0`` (
 """
 _FALLOUT = later(r"^(?:\w+\.)*(?:Dist\w*|ChildFailed|Signal|Connection\w*)(?:Error|Exception)\b|NCCL|SIGABRT|Aborted")
 """Exceptions and crashes that follow from the failure of another process."""
+_BAR_CLOCK = later(r"\[(?:(?P<hours>\d{1,4}):)?(?P<minutes>\d\d):(?P<seconds>\d\d)<")
+_METRIC = later(r"(?i)\b(?:\w{1,12}_)?(?:loss|lr|acc|ppl)\b")
+DEFAULT_LIMITS, LATE = (600, 1800), 1.1
+"""Seconds after which PyTorch gives up a collective by default (NCCL, other backends), and how late it may notice."""
+MIN_SLACK, SLACK = 2, 0.005
+"""Seconds, and share, by which the clock of a bar and a wait that began with it differ."""
 _FRACTION = later(r"\b(?P<done>\d{1,12}) ?/ ?(?P<all>\d{1,12})\b")
 
 
@@ -247,7 +253,7 @@ def straggler(t: Timeline, state: JobState) -> Iterator[Record]:
         end, rank = timeouts.get(file), state.processes.rank_of(busy)
         if not t.holds(busy) or (end is None and rank is None) or not _is_under_way(busy, end):
             return False
-        if _is_step_or_resume(busy) and not _is_replay(busy):
+        if _is_step_or_resume(busy) and not (_is_replay(busy) or _is_as_long(busy, end)):
             return False
         return rank is None or (rank in awaited((rank,), waits) and not _has_enqueued(rank, waits, states))
 
@@ -256,10 +262,10 @@ def straggler(t: Timeline, state: JobState) -> Iterator[Record]:
         return
     first, last = min(timeouts.values(), key=lambda e: e.order), busy[0]
     late = ranks_and_hosts("late", busy if len(busy) == 1 else (), state)
-    if len(busy) == 1 and not late["late"] and (rank := _absent_rank(last, waits, state)) is not None:
+    if len(busy) == 1 and not late["late"] and (rank := _absent_rank(last, list_waits(t), state)) is not None:
         late["late"] = (rank,)
-    phase = "resume" if _is_replay(last) else str(last.fields.get("phase", ""))
-    work = str(last.fields.get("what") or last.text).strip()[:120]
+    phase = "resume" if _is_replay(last) else str(last.fields.get("phase", "work"))
+    work = str(last.fields.get("what") or ("" if phase == "work" else last.text)).strip()[:120]
     call = {name: first.fields.get(name) for name in ("seq", "op", "timeout_ms")}
     for record in (last, first):
         yield derive_record("straggler", record, phase=phase, work=work, **call, **late)
@@ -382,6 +388,41 @@ def _behind_records(behind: dict[int, Record], waiting: Sequence[Wait], state: J
     fields |= {"phase": "enqueue", "never": "yes"}
     fields |= ranks_and_hosts("late", list(behind.values()), state)
     return [derive_record("straggler", record, **fields) for record in (*behind.values(), first.record)]
+
+
+def _is_as_long(busy: Record, end: Record | None) -> bool:
+    """Return whether a bar without metrics has run as long as a rank waited in vain.
+
+    A bar of training steps ran longer: before the wait too.
+    """
+    ran, seconds = end.fields.get("ran_ms") if end else None, _bar_seconds(busy)
+    if not isinstance(ran, int) or seconds is None or not busy.fields.get("value") or _METRIC.search(busy.text):
+        return False
+    return abs(seconds - ran / 1000) <= max(MIN_SLACK, SLACK * seconds)
+
+
+def _bar_seconds(busy: Record) -> int | None:
+    """Return how long a bar has run by its own clock."""
+    if (clock := _BAR_CLOCK.search(busy.text)) is None:
+        return None
+    told = number_fields(clock.groupdict(default="0"))
+    return (told["hours"] * 60 + told["minutes"]) * 60 + told["seconds"]
+
+
+@asks("fails")
+def outlasted(t: Timeline, state: JobState) -> Iterator[Record]:
+    """Yield ``ledger.outlasted`` for work that was past a default time limit when a process failed.
+
+    It stands on the line of the work: work, made, of, limit_s. The exception of the failure is cut off, so nothing
+    tells whether it was a time-out.
+    """
+    for file, busy in state.lives.activity.items():
+        seconds = _bar_seconds(busy) if busy.fields.get("phase") in PHASES and _is_under_way(busy, None) else None
+        limit = next((s for s in DEFAULT_LIMITS if seconds and s <= seconds <= s * LATE), None)
+        after = [e for e in t.of("fails") if e.line.file == file and e.order > busy.order]
+        if limit and after and not any(e.fields.get("exception", "") for e in after):
+            made = {"made": busy.fields.get("value"), "of": busy.fields.get("total"), "limit_s": limit}
+            yield derive_record("outlasted", busy, work=str(busy.fields.get("what", "")), **made)
 
 
 def _is_step_or_resume(busy: Record) -> bool:

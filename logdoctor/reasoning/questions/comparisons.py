@@ -134,6 +134,30 @@ def totals_differ(t: Timeline, _: JobState) -> Iterator[Record]:
             return
 
 
+@asks("program.roll_call", "lightning.rank")
+def ranks_twice(t: Timeline, _: JobState) -> Iterator[Record]:
+    """Yield ``ledger.ranks_twice`` if each rank was told twice or more, and others never: ranks, missing, world.
+
+    There are as many lines as the job has processes, and they are mixed. After a restart the ranks come one after the
+    other again. It stands on the first line of a rank that came before.
+    """
+    forms: dict[tuple[str, str, int], list[tuple[int, Record]]] = {}
+    for record in t.of("program.roll_call", "lightning.rank"):
+        size, rank = record.fields.get("nranks", record.fields.get("world_size")), record.rank
+        if isinstance(size, int) and rank is not None:
+            key = record.line.file, _VARIES.sub("#", record.text[:200]), size
+            forms.setdefault(key, []).append((rank, record))
+    for (_, _, size), told in forms.items():
+        ranks = [rank for rank, _ in told]
+        again = [at for at, rank in enumerate(ranks) if rank in ranks[:at]]
+        is_mixed = any(rank not in ranks[:at] for at, rank in enumerate(ranks) if again and at > again[0])
+        if len(told) == size and is_mixed and min(Counter(ranks).values()) > 1:
+            known = {*ranks}
+            missing = tuple(rank for rank in range(size) if rank not in known)
+            yield derive_record("ranks_twice", told[again[0]][1], ranks=tuple(sorted(known)), missing=missing, world=size)
+            return
+
+
 @asks("works")
 def told_alike(t: Timeline, _: JobState) -> Iterator[Record]:
     """Yield ``ledger.told_alike`` if several processes printed one step with one result.

@@ -78,10 +78,10 @@ def awaited(world: Iterable[int], waits: Iterable[Wait]) -> list[int]:
 
 
 @asks("waits")
-def stalled(t: Timeline, _: JobState) -> Iterator[Record]:
+def stalled(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield what the last stall of Horovod shows, on its line.
 
-    - ``ledger.stalled``              the other ranks wait for a few: late, tensor
+    - ``ledger.stalled``              the other ranks wait for some: late, tensor, most (if most ranks are late)
     - ``ledger.collective_mismatch``  ranks wait for each other: op, ranks
 
     A stall that names ranks is not replaced by a stall that is cut before them.
@@ -96,7 +96,9 @@ def stalled(t: Timeline, _: JobState) -> Iterator[Record]:
     if len(late) > 1 and isinstance(sides, int) and sides > 1:
         yield derive_record("collective_mismatch", record, op=tensor, ranks=late)
     else:
-        yield derive_record("stalled", record, late=late, tensor=tensor)
+        world = state.processes.expected or max(late, default=0) + 1
+        is_most = len(late) >= MIN_LINES and 2 * len(late) > world
+        yield derive_record("stalled", record, late=late, tensor=tensor, most="yes" if is_most else None)
 
 
 def _numbers(value: Value | None) -> tuple[int, ...]:
