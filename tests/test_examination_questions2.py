@@ -202,6 +202,45 @@ def test_what_another_process_holds_is_not_its_own(cause_of):
     assert "holds the rest" not in cause_of(mine.format(other="", used="33.1")).steps[0].text
 
 
+OLDEST = "CUDA out of memory. Tried to allocate {wanted} MiB (GPU 0; {total} MiB total capacity; {used} MiB already allocated; {free} MiB free; {unused} MiB cached)"
+OLD = "CUDA out of memory. Tried to allocate {wanted} MiB (GPU 0; {total} MiB total capacity; {used} MiB already allocated; {free} MiB free; {held} MiB reserved in total by PyTorch)"
+SINCE_2_1 = "CUDA out of memory. Tried to allocate {wanted} MiB. GPU 0 has a total capacity of {total} MiB of which {free} MiB is free. Of the allocated memory {used} MiB is allocated by PyTorch, and {unused} MiB is reserved by PyTorch but unallocated."
+
+
+@pytest.mark.parametrize("form", [OLDEST, OLD, SINCE_2_1])
+@pytest.mark.parametrize("total", [4096, 24576, 81920])
+@pytest.mark.parametrize(
+    ("wanted", "used", "unused", "free", "step"),
+    [
+        (0.01, 0.9, 0.02, 0, "micro batch"),
+        (0.2, 0.4, 0.42, 0.1, "expandable_segments"),
+        (0.01, 0.2, 0.01, 0.5, "expandable_segments"),
+        (3, 0.3, 0.01, 0.6, "fast kernel"),
+        (0.05, 0.02, 0.01, 0.01, "holds the rest"),
+    ],
+)
+def test_sizes_say_what_to_do(cause_of, form, total, wanted, used, unused, free, step):
+    shares = {"wanted": wanted, "used": used, "unused": unused, "free": free, "held": used + unused, "total": 1}
+    message = form.format(**{name: f"{share * total:.2f}" for name, share in shares.items()})
+    cause = cause_of(f"torch.cuda.OutOfMemoryError: {message}")
+    assert step in cause.steps[0].text
+    assert ("Other processes hold" in cause.summary) == (step == "holds the rest")
+
+
+def test_the_rest_of_a_small_card_is_no_other_process(cause_of):
+    message = OLD.format(wanted=900, total=4096, used=2600, free=0, held=2790)
+    assert "holds the rest" not in cause_of(f"RuntimeError: {message}").steps[0].text
+
+
+def test_sizes_of_a_wrapped_message_are_told(cause_of):
+    cause = cause_of(
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB",
+        "GPU 1; 24.00 GiB total capacity; 1.20 GiB already allocated; 9.00 MiB free; 1.30 GiB reserved in total by PyTorch",
+    )
+    assert "GPU 1 is full: 20.00 MiB wanted, 9.00 MiB free" in cause.title
+    assert "holds the rest" in cause.steps[0].text
+
+
 # ── a name that is not there, and those that are ────────────────────────────────────────────────────────────────────
 
 USING = "gx1:71:80 [0] NCCL INFO NET/Socket : Using [0]ens3:10.0.0.4<0>"

@@ -12,14 +12,18 @@ from itertools import chain, islice
 from msgspec import Struct
 
 from logdoctor.examination.questions import Answer, Scene, asks
+from logdoctor.examination.units import AMOUNT, SIZE_UNIT, to_bytes
 from logdoctor.model import Fact, Said, Value
+from logdoctor.model.numbers import format_size
 from logdoctor.pack.regexes import later
 
 OUT_OF_MEMORY = ("gpu memory out", "memory out")
 ABOVE, BELOW = 8, 4
 """Lines of the process that are read."""
 SHARE = 0.1
-"""Part of a device that another process holds at least, where it is to blame."""
+"""Part of a device that other processes hold, or that lies unused, at least, where it is to blame."""
+CONTEXT = 2 << 30
+"""Bytes of a device that a process's own context, a desktop and libraries may hold beside what PyTorch counts."""
 _MEMORY = later(r"(?i)mem|alloc|\b(?:GPU|HBM|VRAM|RMM|BFC|cache|device|pool|arena)\b")
 _GPU = later(r"(?i)\b(?:GPU|cuda|HBM|VRAM|NPU|RMM|HIP|XPU|device)(?=\b|[_\d]|Id)")
 _HOST = later(r"(?i)\b(?:host|CPU|system|RAM|disk|swap|file ?system)\b")
@@ -27,6 +31,14 @@ _DEVICE = later(
     r"(?i)\b(?:GPU|gpuId|NPU|cuda|device)(?:[ :=#]{1,2}|[_ ]id[ :=]{1,2})?(?P<number>\d{1,3})\b(?! ?[KMG]i?B|\.\d)"
 )
 _OTHER = later(r"\bProcess \d{1,10} has $")
+_HELD_BY_TORCH = later(
+    rf"(?P<amount>{AMOUNT}) ?(?P<unit>{SIZE_UNIT}) "
+    r"(?:(?P<beside>cached\b|(?:is )?reserved by PyTorch but unallocated)|reserved in total)"
+)
+"""Memory that PyTorch holds beside what is allocated (torch 1.3 and before: ``cached``), or in all (``reserved``)."""
+_OF_PROCESS = "this process has"
+FORMS = ("huge", "refused", "others", "unused", "crowded")
+"""Sentences about the rest, the most telling first."""
 
 
 class Asked(Struct):
@@ -39,38 +51,49 @@ class Asked(Struct):
 
 @asks
 def memory_asked(scene: Scene) -> Iterator[Answer]:
-    """Yield what a process wanted and what was free, and whether something else holds the rest.
+    """Yield what a process wanted and what was free, and what the sizes say about the rest.
 
-    Kind ``memory`` (wanted, free, capacity, device, crowded).
+    Kind ``memory`` (wanted, free, capacity, device, crowded, others, huge, refused, unused).
     """
     if scene.rule is None or scene.rule.failure_class not in OUT_OF_MEMORY:
         return
-    own = _read(scene, scene.block)
+    own = _read(scene, _message(scene))
     is_own = {"wanted", "free"} <= own.sizes.keys()
     asked = own if is_own else _nearest(scene)
     if asked is None:
         return
     wanted, free = asked.sizes["wanted"], asked.sizes["free"]
-    if not isinstance(wanted.value, int) or not isinstance(free.value, int) or wanted.value <= free.value:
+    if not isinstance(wanted.value, int) or not isinstance(free.value, int):
         return
-    fields: dict[str, Value] = {"wanted": wanted.said, "free": free.said}
+    meaning = _meaning(asked)
+    if wanted.value <= free.value and not (is_own and meaning):
+        return
+    form = next((name for name in FORMS if name in meaning), "")
+    fields: dict[str, Value] = {"wanted": wanted.said, "free": free.said, **meaning}
     if (total := asked.sizes.get("total")) is not None:
         fields["capacity"] = total.said
     if len(asked.devices) == 1:
         fields["device"] = min(asked.devices)
-    form = "crowded" if _is_crowded(asked) else ""
-    lines = tuple(said.line for said in asked.lines)
-    facts = tuple(asked.sizes.values())
     yield Answer(
         "memory",
         asked.lines[0],
-        {**fields, **({form: "yes"} if form else {})},
-        lines,
-        facts,
+        fields,
+        tuple(said.line for said in asked.lines),
+        tuple(asked.sizes.values()),
         form,
         shared=True,
-        silent=is_own,
+        silent=is_own and not form,
     )
+
+
+def _message(scene: Scene) -> tuple[Said, ...]:
+    """Return the block, with the next line if it tells the sizes that the block leaves out: a wrapped message."""
+    roles = {fact.role for fact in scene.own("size")}
+    following = next(scene.below(), None)
+    if following is None or "wanted" not in roles or "free" in roles:
+        return scene.block
+    more = {fact.role for fact in scene.facts(following, "size")}
+    return (*scene.block, following) if {"free", "total"} <= more and "wanted" not in more else scene.block
 
 
 def _nearest(scene: Scene) -> Asked | None:
@@ -105,17 +128,39 @@ def _is_of_other(fact: Fact, said: Said) -> bool:
     return fact.role == "used" and bool(_OTHER.search(said.text, 0, max(0, said.text.find(fact.said))))
 
 
-def _is_crowded(asked: Asked) -> bool:
-    """Return whether something else must hold the memory: the device has what was wanted, the process has not.
+def _meaning(asked: Asked) -> dict[str, Value]:
+    """Return what the sizes say about the rest of the device.
 
-    A process that says how much it holds itself leaves the rest to others. One that does not had just begun if it
-    wanted most of the device at once.
+    - ``huge``: the device, of which one request wanted more than there is in all
+    - ``refused``: what was free, although less was wanted
+    - ``unused``: what PyTorch held for no tensor, if it would have been enough
+    - ``others``: what other processes hold, if there would have been enough without them
+    - ``crowded``: other processes hold a part, of which the size may be unknown
     """
     sizes = {role: fact.value for role, fact in asked.sizes.items() if isinstance(fact.value, int)}
-    total = sizes.get("total", sizes.get("limit", 0))
-    if not sizes["free"] < sizes["wanted"] <= total:
-        return False
+    wanted, free, total = sizes["wanted"], sizes["free"], sizes.get("total", sizes.get("limit", 0))
+    if not total:
+        return {}
+    if wanted > total:
+        return {"huge": format_size(total)} if "total" in sizes else {}
     if "used" not in sizes:
-        return sizes["wanted"] > total / 2
-    others = total - sizes["free"] - sizes["used"]
-    return others > SHARE * total and sizes["wanted"] <= sizes["free"] + others
+        return {"crowded": "yes"} if free < wanted and wanted > total / 2 else {}
+    held, unused = _held(asked, sizes["used"])
+    if free - wanted > SHARE * total:
+        return {"refused": format_size(free)}
+    others = total - free - held
+    if others > max(SHARE * total, CONTEXT) and wanted <= free + others:
+        return {"crowded": "yes", "others": format_size(others)}
+    return {"unused": format_size(unused)} if unused > max(SHARE * total, wanted) else {}
+
+
+def _held(asked: Asked, used: int) -> tuple[int, int]:
+    """Return what the process holds of the device, and what of that no tensor uses."""
+    text = " ".join(said.text for said in asked.lines)
+    found = _HELD_BY_TORCH.search(text)
+    if not found:
+        return used, 0
+    size = to_bytes(found["amount"], found["unit"])
+    if not found["beside"]:
+        return max(used, size), max(0, size - used)
+    return (used if _OF_PROCESS in text else used + size), size

@@ -35,6 +35,8 @@ CALLS_OF_DATA = ("__getitem__", "collate", "dataset", "dataloader")
 """Parts of frames that read the user's data."""
 WRONG_VALUES = ("KeyError", "IndexError", "ValueError", "UnicodeDecodeError", "JSONDecodeError")
 """Exceptions that a wrong sample or batch raises."""
+KNOWN_PLACES = frozenset({"frames", "where", "package", "library"})
+"""Fields that tell where an exception was raised."""
 WITH_FRAME: tuple[Who, ...] = ("your code", "your data")
 """Owners to whom a frame of their own code is shown. A setting is seldom made where it fails."""
 TOLD_BY_PARENT = ("process crashes", "memory out")
@@ -132,6 +134,8 @@ def _by_proof(record: Record, words: Catalogue, stack: Owner) -> tuple[Who, str]
     if stack.who != "not-told":
         return stack.who, words("owner.why.library")
     if not _own_frame(record):
+        if "exception" in record.fields and KNOWN_PLACES.isdisjoint(record.fields):
+            return "not-told", ""
         package = find_package(str(record.fields.get("package") or record.fields.get("library") or ""))
         return package.owner if package else "framework", words("owner.why.library")
     return _by_frame(record, words)
