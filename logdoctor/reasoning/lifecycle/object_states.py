@@ -34,7 +34,7 @@ _EVENT = later(
 )
 _ENDED = later(
     r"(?i)\b(?:evicted|preempted|preemption|pending|suspended|terminated|drained|NotReady|NODE FAILURE"
-    r"|JOB REQUEUE|requeued?|TIME LIMIT|failure of node|unschedulable|not responding|down)\b"
+    r"|JOB REQUEUE|re-?queu(?:e|ed|ing)|TIME LIMIT|failure of node|unschedulable|not responding|down)\b"
 )
 AROUND_NAMES = ".,:;()[]'\""
 _JOB = later(r"(?i)\b(?:job|step)(?:id)?[ =:]{1,2}(?:StepId=)?(\d+)")
@@ -61,6 +61,8 @@ class ObjectStates:
         if not self._good or alarm.kind not in PASSING:
             return None
         if alarm.kind in OF_ITSELF and alarm.fields.get("state") not in ENDED_BY_OTHERS:
+            return None
+        if alarm.kind == GOES_ON and not _ENDED.search(str(alarm.fields.get("state"))):
             return None
         newest = alarm
         for good in self._good:
