@@ -22,7 +22,7 @@ _EVENT = later(
 )
 _ENDED = later(
     r"(?i)\b(?:evicted|preempted|preemption|pending|suspended|terminated|drained|NotReady|NODE FAILURE"
-    r"|JOB REQUEUE|requeued?|TIME LIMIT|failure of node|unschedulable|not responding|down)\b"
+    r"|JOB REQUEUE|re-?queu(?:e|ed|ing)|TIME LIMIT|failure of node|unschedulable|not responding|down)\b"
 )
 _JOB = later(r"(?i)\b(?:job|step)(?:id)?[ =:]{1,2}(?:StepId=)?(?P<job>\d+)|^\s*(?P<job>\d+) ")
 
