@@ -38,6 +38,8 @@ def read_state(signs: tuple[LifecycleSign, ...], fields: Mapping[str, Value], pr
     if "passing" not in tells or ("own state" in tells and fields.get("state") not in ENDED_BY_OTHERS):
         return found
     word = _ENDED.search(printed)
+    if word is None and "goes on" in tells:  # of the states in which an object goes on, only these words tell an end
+        return found
     told = event["reason"] if event else word[0] if word else fields.get("state") or fields.get("reason")
     jobs = tuple(match["job"] for match in _JOB.finditer(printed))
     return {**found, "was": str(told or "an error"), **({"jobs": jobs} if jobs else {})}

@@ -147,14 +147,16 @@ def ranks_twice(t: Timeline, _: JobState) -> Iterator[Record]:
         if isinstance(size, int) and rank is not None:
             key = record.line.file, _VARIES.sub("#", record.text[:200]), size
             forms.setdefault(key, []).append((rank, record))
-    for (_, _, size), told in forms.items():
+    for (_file, _form, size), told in forms.items():
         ranks = [rank for rank, _ in told]
         again = [at for at, rank in enumerate(ranks) if rank in ranks[:at]]
         is_mixed = any(rank not in ranks[:at] for at, rank in enumerate(ranks) if again and at > again[0])
         if len(told) == size and is_mixed and min(Counter(ranks).values()) > 1:
             known = {*ranks}
             missing = tuple(rank for rank in range(size) if rank not in known)
-            yield derive_record("ranks_twice", told[again[0]][1], ranks=tuple(sorted(known)), missing=missing, world=size)
+            yield derive_record(
+                "ranks_twice", told[again[0]][1], ranks=tuple(sorted(known)), missing=missing, world=size
+            )
             return
 
 
