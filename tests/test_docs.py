@@ -69,7 +69,7 @@ def commands(page: Path) -> list[str]:
 @each_page
 def test_a_command_on_a_page_exists_with_its_options(page):
     for line in commands(page):
-        command, words = typer.main.get_command(app), line.split()[1:]
+        command, words = typer.main.get_command(app), line.partition(" -- ")[0].split()[1:]
         while words and words[0] in getattr(command, "commands", {}):
             command = command.commands[words.pop(0)]
         is_input = bool(words) and not words[0].isalpha()  # a file, a folder or an option
