@@ -417,6 +417,18 @@ def test_rank_that_lost_the_store_is_not_blamed_and_neither_is_the_host_of_the_s
     assert (cause.place.ranks, cause.place.peers) == ((5,), (f"{server}:29500",) if server else ())
 
 
+SHARED_GPU = "NCCL WARN Duplicate GPU detected : rank {} and rank {} both on CUDA device 4e000"
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (1, 0), (5, 3), (3, 12)])
+@pytest.mark.parametrize("seen_by", ["nodeq1:3310:3502 [0] init.cc:871 {}", "RuntimeError: {}"])
+def test_both_ranks_on_one_gpu_are_the_place_and_neither_is_blamed(cause_of, seen_by, pair):
+    cause = cause_of(seen_by.format(SHARED_GPU.format(*pair)))
+    assert (cause.culprit.ranks, cause.culprit.hosts, cause.culprit.gpus) == ((), (), ())
+    assert sorted(cause.place.ranks) == sorted(pair)
+    assert cause.place.gpus == ("0000:4e:00",)
+
+
 # ── victims: ranks that report a consequence themselves and do not show the failure itself ────────────────────────────
 
 CLOSED = (
