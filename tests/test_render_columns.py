@@ -115,3 +115,19 @@ def test_line_shortened_around_values_fits(text, room):
 def test_told_value_at_the_cut_of_the_start_is_no_error():
     line = f"{'a' * 10} 0000000000000000000022902{'0' * 30} {'no space left ' * 20}"
     assert text_width(shorten(line, 60, {word for word in line.split() if word[0] == "0"})) <= 60
+
+
+PLACES = (
+    "/opt/third_party/gloo/gloo/transport/tcp/pair.cc:211]",
+    "ProcessGroupNCCL.cpp:1319]",
+    "/home/kim/fit/run.py:88",
+)
+PLAIN = "[rank3]: RuntimeError: failed at 2 vs 10 of the peer node-a1:29500 closed step400 watchdog".split()
+
+
+@given(st.lists(st.sampled_from([*PLACES, *PLAIN, *PLAIN]), min_size=12, max_size=30), st.integers(110, 200), st.data())
+def test_cut_falls_between_words_or_folders_and_never_inside_a_place(words, room, data):
+    told = set(data.draw(st.lists(st.sampled_from(words), max_size=2)))
+    folders = {place[:at] for place in PLACES for at in range(1, len(place)) if place[at - 1] == "/"}
+    folders |= {place[at:] for place in PLACES for at in range(1, len(place)) if place[at - 1] == "/"}
+    assert {*shorten(" ".join(words), room, told).split()} - {"…", *words} <= folders

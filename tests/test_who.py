@@ -417,6 +417,38 @@ def test_rank_that_lost_the_store_is_not_blamed_and_neither_is_the_host_of_the_s
     assert (cause.place.ranks, cause.place.peers) == ((5,), (f"{server}:29500",) if server else ())
 
 
+ABORTED = {
+    "srun": "srun: error: cn7: task 3: Aborted (core dumped)",
+    "srun without a core": "srun: error: cn7: task 3: Aborted",
+    "srun by its exit code": "srun: error: cn7: task 3: Exited with exit code 134",
+    "torchrun": "E1121 16:23:26.000000 140 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -6) "
+    "local_rank: 3 (pid: 5120) of binary: /usr/bin/python3",
+}
+LOST_PEER = (
+    "[rank1]: RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.3]:1234",
+    "app.segfault",
+    "collective.rank-died",
+)
+
+
+@pytest.mark.parametrize("peers", [(), LOST_PEER[:1]], ids=["alone", "seen by a peer"])
+def test_rank_that_aborted_without_a_reason_gets_one_answer_from_all_launchers(cause_of, peers):
+    causes = [cause_of(*peers, line) for line in ABORTED.values()]
+    assert {(cause.signature, cause.culprit.ranks) for cause in causes} == {(LOST_PEER[1 + len(peers)], (3,))}
+
+
+SHARED_GPU = "NCCL WARN Duplicate GPU detected : rank {} and rank {} both on CUDA device 4e000"
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (1, 0), (5, 3), (3, 12)])
+@pytest.mark.parametrize("seen_by", ["nodeq1:3310:3502 [0] init.cc:871 {}", "RuntimeError: {}"])
+def test_both_ranks_on_one_gpu_are_the_place_and_neither_is_blamed(cause_of, seen_by, pair):
+    cause = cause_of(seen_by.format(SHARED_GPU.format(*pair)))
+    assert (cause.culprit.ranks, cause.culprit.hosts, cause.culprit.gpus) == ((), (), ())
+    assert sorted(cause.place.ranks) == sorted(pair)
+    assert cause.place.gpus == ("0000:4e:00",)
+
+
 # ── victims: ranks that report a consequence themselves and do not show the failure itself ────────────────────────────
 
 CLOSED = (

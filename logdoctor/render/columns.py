@@ -114,45 +114,61 @@ def _shorten_around(text: str, room: int, words: Sequence[re.Match[str]]) -> str
     start = best[0].start() - spare * 3 // 4
     if start <= len(head) + _NEAR:
         return shorten_end(text, room + 5)
-    tail = text[start + _start_of_word(text[start:]) :]
+    tail = text[_start_of_word(text, start, best[0].start()) or text.rfind(" ", 0, start) + 1 :]
     if text_width(tail) <= rest + 3:
-        return f"{head} … {_tail(text, rest + 3)}"
-    return f"{head} … {_head(tail, rest)} …"
+        return f"{head} … {_tail(text, rest + 3)}".lstrip()
+    return f"{head} … {_beginning(tail, rest)} …".lstrip()
 
 
 def _shorten_around_failure(text: str, room: int) -> str:
     head = _head(text, room * 2 // 3)
     failure = _FAILURE_WORDS.search(text)
     if failure is None or failure.end() <= len(head):
-        return f"{head} … {_tail(text, room - text_width(head))}"
+        return f"{head} … {_tail(text, room - text_width(head))}".lstrip()
     head = _head(text, room // 3)
     rest = room - text_width(head)
-    tail = text[max(len(head), failure.start() - rest // 4) :]
-    if text_width(tail) <= rest:
-        return f"{head} … {_tail(text, rest)}"
-    return f"{head} … {_head(tail[_start_of_word(tail) :], rest - 2)} …"
+    start = max(len(head), failure.start() - rest // 4)
+    if text_width(text[start:]) <= rest:
+        return f"{head} … {_tail(text, rest)}".lstrip()
+    start = _start_of_word(text, start, failure.start()) or text.rfind(" ", 0, start) + 1
+    return f"{head} … {_beginning(text[start:], rest - 2)} …".lstrip()
+
+
+def _beginning(text: str, room: int) -> str:
+    """Return the start of ``text`` in ``room`` columns. A first word that is longer than that is cut anywhere."""
+    return _head(text, room) or _cut(text, max(room, 1))[0]
 
 
 def _head(text: str, room: int) -> str:
-    """Return the start of ``text`` in ``room`` columns. It ends between words if possible."""
+    """Return the start of ``text`` in ``room`` columns, which may be nothing.
+
+    It ends between words, or in a long path between folders.
+    """
     part, rest = _cut(text, max(room, 1))
-    end = part.rfind(" ")
-    return part[:end] if rest and not rest.startswith(" ") and end > len(part) - _NEAR and end > 0 else part.rstrip()
+    if not rest or rest.startswith(" "):
+        return part.rstrip()
+    space = max(part.rfind(" "), 0)
+    folder = part.rfind("/", space + 2) + 1 if space <= min(len(part) // 2, len(part) - _NEAR) else 0
+    return part[: folder or space].rstrip()
 
 
 def _tail(text: str, room: int) -> str:
-    """Return the end of ``text`` in ``room`` columns. It starts between words if possible."""
+    """Return the end of ``text`` in ``room`` columns. It starts between words, or in a long path between folders."""
     part = _cut(text[::-1], max(room, 1))[0][::-1]
-    return part[_start_of_word(part) :]
+    start = len(text) - len(part)
+    return text[_start_of_word(text, start, len(text) - 1) or start :]
 
 
-def _start_of_word(text: str) -> int:
-    return text.find(" ", 0, _NEAR) + 1
+def _start_of_word(text: str, start: int, last: int) -> int:
+    """Return where a word starts, or in a long path a folder, from ``start`` to ``last``; 0 if nowhere."""
+    if start == 0 or text[start - 1] == " ":
+        return start
+    return text.find(" ", start, last) + 1 or text.find("/", start, last) + 1
 
 
 def shorten_end(text: str, room: int) -> str:
     """Cut the end of ``text``, between words if possible, so that it has at most ``room`` columns."""
-    return text if text_width(text) <= room else f"{_head(text, room - 2)} …"
+    return text if text_width(text) <= room else f"{_beginning(text, room - 2)} …"
 
 
 def values_in(text: str) -> set[str]:

@@ -122,12 +122,16 @@ def _sizes(_: Shown, values: Values, __: JobState) -> Values:
 
 
 def _members(shown: Shown, values: Values, _: JobState) -> Values:
-    """Provide as ``group_ranks`` all members on one device of a host, because each line names only two of them."""
+    """Provide as ``group_ranks`` all members on one device of a host, because each line names only two of them.
+
+    ``device_host`` is that host.
+    """
     if not isinstance(values.get("group_ranks"), tuple) or "bus_id" not in values:
         return {}
     device = values["bus_id"], shown.matches[0].record.host
     same = (m.record.fields for m in shown.matches if (m.record.fields.get("bus_id"), m.record.host) == device)
-    return {"group_ranks": tuple(sorted({rank for fields in same for rank in numbers(fields.get("group_ranks"))}))}
+    ranks = sorted({rank for fields in same for rank in numbers(fields.get("group_ranks"))})
+    return {"group_ranks": tuple(ranks), **({"device_host": device[1]} if device[1] else {})}
 
 
 def _call(shown: Shown, _: Values, state: JobState) -> Values:

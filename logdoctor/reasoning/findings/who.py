@@ -34,6 +34,8 @@ Names = tuple[tuple[int, ...], tuple[str, ...]]
 """Ranks and hosts."""
 NOBODY: Names = (), ()
 PARTS = ("ranks", "hosts")
+PAIR = ("first_rank", "second_rank")
+"""Groups of a symptom's text that hold two ranks of which neither is to blame more than the other."""
 OF_PEER = ("peer", "peer_host")
 OF_NOBODY = ("ordered", "all-alike")
 """Grounds that set nobody apart, so that nobody only reports."""
@@ -110,12 +112,15 @@ def find_culprit(failure: Failure, state: JobState) -> Culprit:
 def find_place(failure: Failure, state: JobState) -> Location:
     """Return where the failure was seen: the processes that tell it, else the only host of the job.
 
-    Those who see what others did also see the other end of the connection.
+    Those who see what others did also see the other end of the connection. A pair of ranks that a line names belongs
+    to the place of both.
     """
     ranks, hosts = failure.speakers.ranks, failure.speakers.hosts or only_host(state)
-    seen = _naming("", failure, ranks, hosts)
+    pairs = [int(str(m.captured[name])) for m in failure.decisive for name in PAIR if m.captured.get(name) is not None]
+    seen = _naming("", failure, tuple(dict.fromkeys((*ranks, *pairs))), hosts)
     other_end = texts(failure.values.get("peer")) if failure.rule.side == "seen" else ()
-    return Location(seen.ranks, seen.hosts, seen.gpus, seen.peers or other_end)
+    gpus = seen.gpus or (texts(failure.values.get("bus_id")) if pairs else ())
+    return Location(seen.ranks, seen.hosts, gpus, seen.peers or other_end)
 
 
 # ── grounds ─────────────────────────────────────────────────────────────────────────────────────────────────────────
