@@ -564,11 +564,5 @@ def test_notes_of_open_mpi_leave_a_good_end_calm():
 
 def test_every_signature_of_a_help_text_has_a_rule():
     symptoms = [symptom for rule in load([shipped_rules()]).rules for symptom in rule.symptoms]
-    read = {
-        value
-        for symptom in symptoms
-        for name, wanted in symptom.fields
-        if name == "topic.signature"
-        for value in wanted
-    }
+    read = {wanted for symptom in symptoms for name, wanted in symptom.fields if name == "topic.signature"}
     assert {entry.columns["signature"] for _, entry in HELP_TEXTS} - {"note"} <= read
