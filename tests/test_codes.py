@@ -18,11 +18,21 @@ from typer.testing import CliRunner
 
 import logdoctor
 from logdoctor.cli.commands import app
-from logdoctor.codes import catalogue, column_names, column_values, explain, explain_codes, follows, names, table
+from logdoctor.codes import (
+    catalogue,
+    column_names,
+    column_values,
+    explain,
+    explain_codes,
+    find_printed,
+    follows,
+    names,
+    table,
+)
 from logdoctor.codes.search import find_catalogues, find_codes
 from logdoctor.codes.table import FOLDER, REST, rows
 from logdoctor.model import CALM, Do, Line, Record, RulesError
-from logdoctor.pipeline.knowledge import gather
+from logdoctor.pipeline.knowledge import gather, rule_folders
 from logdoctor.render import render
 from logdoctor.ruleset import shipped_rules
 from logdoctor.ruleset.loading import load
@@ -73,9 +83,23 @@ def test_codes_and_texts_of_a_catalogue_are_unique(name):
     code_table = catalogue(name)
     codes = [entry.code for entry in code_table.entries]
     assert len(codes) == len(set(codes))
-    if name != "openmpi-help":
-        texts = [text.lower() for text, _ in code_table.words()]
-        assert len(texts) == len(set(texts))
+    texts = [text.lower() for text, _ in code_table.words()]
+    assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize("name", names())
+def test_other_codes_of_an_entry_have_no_entry_of_their_own(name):
+    code_table = catalogue(name)
+    codes = {entry.code for entry in code_table.entries}
+    others = [other for entry in code_table.entries for other in filter(None, entry.columns.get("also", "").split("|"))]
+    assert len(others) == len(set(others))
+    assert not codes & set(others)
+    assert all(code_table.find(other) in code_table.entries for other in others)
+
+
+def test_signature_of_a_code_is_listed_or_a_note():
+    wanted = {entry.columns["signature"] for _, entry in ALL if "signature" in entry.columns}
+    assert wanted <= {"note", *load([shipped_rules()]).signatures}
 
 
 def test_meaning_of_a_code_is_a_single_clause_in_both_languages():
@@ -514,3 +538,32 @@ def test_translations_and_sources_are_shown_on_request_only():
 )
 def test_unknown_words_get_proposals_of_all_names(asked, wanted):
     assert wanted in explained(asked, code=2)
+
+
+# ── help texts of Open MPI ──────────────────────────────────────────────────────────────────────────────────────────
+
+ROW = "-" * 74
+HELP_TEXTS = [(text, entry) for text, entry in catalogue("openmpi-help").words()]
+
+
+def in_a_frame(text: str) -> str:
+    return f"step 1/3 loss 2.5\n{ROW}\nOpen MPI says: {text}\n  Local host: trn03\n{ROW}\n"
+
+
+def test_every_help_text_finds_its_own_topic():
+    found = {text: find_printed(text, "openmpi-help") for text, _ in HELP_TEXTS}
+    assert [text for text, entry in HELP_TEXTS if found[text] is None or found[text].code != entry.code] == []
+
+
+def test_notes_of_open_mpi_leave_a_good_end_calm():
+    pack = gather(rule_folders())
+    work = "step 2/3 loss 2.4\nstep 3/3 loss 2.3\nTraining completed.\n"
+    notes = [text for text, entry in HELP_TEXTS if entry.columns["signature"] == "note"]
+    verdicts = {text: diagnose_text(in_a_frame(text) + work, knowledge=pack).verdict for text in notes}
+    assert {text: verdict for text, verdict in verdicts.items() if verdict not in CALM} == {}
+
+
+def test_every_signature_of_a_help_text_has_a_rule():
+    symptoms = [symptom for rule in load([shipped_rules()]).rules for symptom in rule.symptoms]
+    read = {wanted for symptom in symptoms for name, wanted in symptom.fields if name == "topic.signature"}
+    assert {entry.columns["signature"] for _, entry in HELP_TEXTS} - {"note"} <= read

@@ -120,3 +120,15 @@ WORDS = st.sampled_from(
 @given(st.lists(st.one_of(WORDS, st.text(st.sampled_from(PRINTABLE), max_size=60)), max_size=14))
 def test_garbage_around_known_words_never_raises(lines):
     read(RECORDS, "\n".join(lines))
+
+
+def test_a_repeated_help_text_is_known_by_its_file_and_topic():
+    line = "[trn03:771] 3 more processes have sent help message help-mpi-btl-tcp.txt / client connect fail"
+    assert read_record(RECORDS, line).fields["topic"] == "help-mpi-btl-tcp.txt:client connect fail"
+
+
+def test_a_help_text_of_the_catalogue_has_its_code_as_topic_even_without_a_word_of_mpi():
+    record = read_record(
+        RECORDS, frame("A call to mkdir was unable to create the desired directory:", "", "  Directory: /scratch/a")
+    )
+    assert record.fields["topic"] == "help-opal-util.txt:mkdir-failed"

@@ -149,7 +149,7 @@ OWN = {
     "kubernetes": "train-worker-1   0/1     {code}   3          12m",
     "sxid": "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): {code}, Fatal, Link 30 fault",
 }
-"""What programs print for an entry of a catalogue that no repository lists."""
+"""Lines of programs that print an entry of a catalogue that no repository lists."""
 
 
 def read_own(name: str) -> Iterator[Entry]:

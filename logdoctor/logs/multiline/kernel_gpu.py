@@ -32,7 +32,7 @@ def level(head: Message, fields: Mapping[str, Value], _below: Iterator[Message])
 
 
 def status(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline:
-    """Set the level of a failed call in the driver. It is a warning if the catalogue says that nothing has to be done."""
+    """Set the level of a failed call in the driver: a warning if its catalogue says that nothing has to be done."""
     entry = catalogue("nv-status").find(fields["nv_status"])
     return Multiline(head.text, level="warning" if entry and entry.columns["action"] == "nothing" else "error")
 
