@@ -138,6 +138,7 @@ def ranks_twice(t: Timeline, _: JobState) -> Iterator[Record]:
 
     There are as many lines as the job has processes, and they are mixed: after a restart the ranks come one after the
     other again. It stands on the first line of a rank that was told before.
+    Cases: corpus/ranks-of-two-nodes-count-from-0
     """
     forms: dict[tuple[str, str, int], list[tuple[int, Record]]] = {}
     for rank, size, record in _roll_calls(t):
