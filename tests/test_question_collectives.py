@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from failing_job import diagnose_log
 from handmade_records import make_record
 from question_probe import Probe
 
 from logdoctor.model import Level, Line, Record, Source, Value
-from logdoctor.reasoning.questions.collectives import collective_that_hangs, straggler
+from logdoctor.reasoning.questions.collectives import collective_that_hangs, outlasted, straggler
 
 
 class Log:
@@ -47,7 +49,9 @@ class Log:
 
     @property
     def records_by_kind(self) -> dict[str, Record]:
-        return {e.kind.partition(".")[2]: e for e in reversed(self.probe.ask(collective_that_hangs, straggler))}
+        return {
+            e.kind.partition(".")[2]: e for e in reversed(self.probe.ask(collective_that_hangs, straggler, outlasted))
+        }
 
 
 def test_two_operations_under_one_number_are_a_mismatch() -> None:
@@ -263,3 +267,37 @@ def test_coalesced_operation_is_an_all_gather_if_its_output_is_a_multiple_of_its
 def test_coalesced_operation_is_a_collective() -> None:
     log = Log().waits(0, 40, "COALESCED").waits(1, 40, "COALESCED").waits(2, 40, "BROADCAST")
     assert log.records_by_kind["collective_mismatch"].fields["odd"] == (2,)
+
+
+def bar(seconds: int, rest: str = "812.11it/s]") -> str:
+    minutes, s = divmod(seconds, 60)
+    clock = f"{minutes:02}:{s:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{s:02}"
+    return f"31%|###1      | 310/1000 [{clock}<22:17, {rest}"
+
+
+@pytest.mark.parametrize("limit", [60, 600, 1800, 7200])
+@pytest.mark.parametrize("text", [bar, lambda s: "unpacking: " + bar(s)])
+def test_a_bar_that_ran_as_long_as_others_waited_is_work_of_one_rank(limit: int, text) -> None:
+    def told(seconds: int, rest: str = "812.11it/s]", value: int = 310) -> Log:
+        log = Log().add("progress.step", text(seconds).replace("812.11it/s]", rest), value=value, total=1000)
+        return log.add("c10d.watchdog_timeout", rank=1, seq=4, op="ALLREDUCE", ran_ms=limit * 1000 + 700)
+
+    assert told(limit).records_by_kind["straggler"].fields["phase"] == "work"
+    assert not told(limit + max(10, limit // 20)).records_by_kind
+    assert not told(limit // 2).records_by_kind
+    assert not told(limit, "1.21it/s, loss=2.31]").records_by_kind
+    assert not told(limit, value=0).records_by_kind
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit"), [(601, 600), (659, 600), (1809, 1800), (1933, 1800), (700, None), (59, None)]
+)
+def test_data_past_a_default_limit_and_a_cut_traceback_are_told_together(seconds: int, limit: int | None) -> None:
+    def told(exception: str, phase: str = "data") -> Mapping[str, Record]:
+        log = Log().add("progress.phase", bar(seconds), phase=phase, what="Tokenizing", value=310, total=1000)
+        return log.add("python.traceback", "Traceback", exception=exception).records_by_kind
+
+    assert (told("").get("outlasted") is not None) == (limit is not None)
+    assert limit is None or told("")["outlasted"].fields["limit_s"] == limit
+    assert not told("KeyError")
+    assert not told("", phase="resume")

@@ -27,10 +27,8 @@ _PHASES = (
     ("save", r"[Ss]av(?:e|ing)\b|[Ww]riting .{0,20}(?:checkpoint|shard|weight)|[Cc]onsolidat"),
     ("resume", r"[Rr]esum|[Rr]estor|[Ss]kipping (?:the )?(?:first|batches)|[Ff]ast[- ]?[Ff]orward"),
     ("data", r"^Map\b|[Tt]okeniz|[Gg]rouping|[Ff]ilter|[Pp]acking|[Gg]enerating .{0,40}split|[Dd]ataset|[Dd]ownload"),
-    (
-        "data",
-        r"[Ff]etching|[Pp]reprocess|[Cc]aching|[Ss]huffl|[Bb]uilding .{0,20}(?:index|dataset)|[Ee]xtracting|[Ss]canning",
-    ),
+    ("data", r"[Ff]etching|[Pp]reprocess|[Cc]aching|[Ss]huffl|[Bb]uilding .{0,20}(?:index|dataset)"),
+    ("data", r"[Ee]xtracting|[Ss]canning"),
     ("load", r"[Ll]oad(?:ing)?\b.{0,40}(?:checkpoint|shard|weight|state|model|pipeline|safetensors)|[Ll]oading"),
     ("eval", r"[Vv]alidat|[Ee]valuat|\b[Ee]val|[Tt]esting|[Pp]redict|loglikelihood|[Gg]enerat|[Ii]nferenc|[Ss]anity"),
     ("compile", r"[Cc]ompil|[Aa]utotun|[Cc]aptur(?:e|ing) (?:batches|CUDA|cuda|graph)|torchinductor"),

@@ -394,6 +394,7 @@ def _is_as_long(busy: Record, end: Record | None) -> bool:
     """Return whether a bar without metrics has run as long as a rank waited in vain.
 
     A bar of training steps ran longer: before the wait too.
+    Cases: corpus/lone-work-by-the-clock-of-its-bar, corpus/lone-work-not-the-training-bar
     """
     ran, seconds = end.fields.get("ran_ms") if end else None, _bar_seconds(busy)
     if not isinstance(ran, int) or seconds is None or not busy.fields.get("value") or _METRIC.search(busy.text):

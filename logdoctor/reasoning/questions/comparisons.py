@@ -120,10 +120,8 @@ def totals_differ(t: Timeline, _: JobState) -> Iterator[Record]:
     Lines of one form are compared, because a program may also number the members of a part of the job.
     """
     forms: dict[str, dict[tuple[int, int], Record]] = {}
-    for record in t.of("program.roll_call", "lightning.rank"):
-        size, rank = record.fields.get("nranks", record.fields.get("world_size")), record.rank
-        if isinstance(size, int) and rank is not None:
-            forms.setdefault(_VARIES.sub("#", record.text[:200]), {}).setdefault((rank, size), record)
+    for rank, size, record in _roll_calls(t):
+        forms.setdefault(_form(record), {}).setdefault((rank, size), record)
     for calls in forms.values():
         sizes = Counter(size for _, size in calls).most_common()
         if len(sizes) == 2:
@@ -138,26 +136,35 @@ def totals_differ(t: Timeline, _: JobState) -> Iterator[Record]:
 def ranks_twice(t: Timeline, _: JobState) -> Iterator[Record]:
     """Yield ``ledger.ranks_twice`` if each rank was told twice or more, and others never: ranks, missing, world.
 
-    There are as many lines as the job has processes, and they are mixed. After a restart the ranks come one after the
-    other again. It stands on the first line of a rank that came before.
+    There are as many lines as the job has processes, and they are mixed: after a restart the ranks come one after the
+    other again. It stands on the first line of a rank that was told before.
+    Cases: corpus/ranks-of-two-nodes-count-from-0
     """
     forms: dict[tuple[str, str, int], list[tuple[int, Record]]] = {}
+    for rank, size, record in _roll_calls(t):
+        forms.setdefault((record.line.file, _form(record), size), []).append((rank, record))
+    for (*_place, size), calls in forms.items():
+        told = Counter(rank for rank, _ in calls)
+        again = next((at for at, (rank, _) in enumerate(calls) if rank in dict(calls[:at])), 0)
+        is_mixed = len(dict(calls[:again])) < len(told)
+        if len(calls) == size and is_mixed and min(told.values()) > 1:
+            missing = tuple(rank for rank in range(size) if rank not in told)
+            ranks = tuple(sorted(told))
+            yield derive_record("ranks_twice", calls[again][1], ranks=ranks, missing=missing, world=size)
+            return
+
+
+def _roll_calls(t: Timeline) -> Iterator[tuple[int, int, Record]]:
+    """Yield rank, size of the job, and line of each process that tells both."""
     for record in t.of("program.roll_call", "lightning.rank"):
         size, rank = record.fields.get("nranks", record.fields.get("world_size")), record.rank
         if isinstance(size, int) and rank is not None:
-            key = record.line.file, _VARIES.sub("#", record.text[:200]), size
-            forms.setdefault(key, []).append((rank, record))
-    for (_file, _form, size), told in forms.items():
-        ranks = [rank for rank, _ in told]
-        again = [at for at, rank in enumerate(ranks) if rank in ranks[:at]]
-        is_mixed = any(rank not in ranks[:at] for at, rank in enumerate(ranks) if again and at > again[0])
-        if len(told) == size and is_mixed and min(Counter(ranks).values()) > 1:
-            known = {*ranks}
-            missing = tuple(rank for rank in range(size) if rank not in known)
-            yield derive_record(
-                "ranks_twice", told[again[0]][1], ranks=tuple(sorted(known)), missing=missing, world=size
-            )
-            return
+            yield rank, size, record
+
+
+def _form(record: Record) -> str:
+    form: str = _VARIES.sub("#", record.text[:200])
+    return form
 
 
 @asks("works")
