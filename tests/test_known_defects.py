@@ -24,7 +24,7 @@ LINE = Line("a.log", 1, "version")
 ODD = "\u2603"
 LOG = """\
 n1:77:91 [0] NCCL INFO NCCL version {version}+cuda12.6
-n1:77:95 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.66.0.9<41110> with status=12 opcode=0 len=0 vendor err 129 (Send) localGid ::ffff:10.66.8.7
+n1:77:95 [0] misc/socket.cc:484 NCCL WARN socketStartConnect: Connect to 10.66.0.9<41110> failed : Software caused connection abort
 """
 TABLE = "# a table\nnccl\t2.1.0\t2.3.0\tcuda.oom\tsays=memory\t2.4.0\t-\tIt leaks.\tNCCL 2.4.0 release notes\n"
 
@@ -89,7 +89,7 @@ def test_defect_of_the_version_that_the_log_tells_is_a_step_and_in_json():
     row = next(
         row
         for row in ROWS
-        if row.signature == "net.ib-completion" and "status=12" in row.when and row.package == "nccl"
+        if row.signature == "net.socket-connect" and "connection abort" in row.when and row.package == "nccl"
     )
     diagnosis = diagnose(io.BytesIO(LOG.format(version=row.last).encode()))
     (defect,) = diagnosis.to_dict()["causes"][0]["defects"]
