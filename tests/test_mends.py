@@ -23,6 +23,7 @@ PLAIN, OTHER = StepWords(("Plain.",)), StepWords(("Check: other.",))
 ONCE = StepWords(("Once.",), confirmed=Confirmed(1, ("o/r#1",), 2026))
 OFTEN = StepWords(("Often.",), confirmed=Confirmed(9, ("o/r#2",), 2026))
 EXACT = StepWords(("Exact.",), when=(("says", ("gid",)),), confirmed=Confirmed(1, ("o/r#3",), 2026))
+MANUAL = StepWords(("Manual.",), when=(("says", ("gid",)),), confirmed=Confirmed(0, ("a manual",)))
 FIRST = StepWords(("First.",), first=(("says", ("gid",)),))
 LOG = b"Wed Jan  7 10:00:00 2026: RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
 
@@ -38,8 +39,10 @@ def test_confirmed_steps_stand_by_their_facts_then_by_their_threads_and_before_t
     assert told((PLAIN, *steps, OTHER, FIRST), about)[0] == "First."
 
 
-def test_steps_without_confirmation_stay_in_written_order():
+def test_steps_that_no_thread_confirms_stay_in_written_order():
     assert told((OTHER, PLAIN)) == ["Check: other.", "Plain."]
+    about = Circumstances({}, said="the gid is wrong")
+    assert told((PLAIN, MANUAL, OTHER, ONCE), about) == ["Once.", "Plain.", "Manual.", "Check: other."]
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,8 @@ def choose_steps(steps: Sequence[StepWords], values: Values, about: Circumstance
     """Return the steps that fit the job, in order.
 
     A step for one tool, for example one scheduler, is told if the job is known to use it. If no step is left, the
-    steps for tools that the job may use are told. Steps that threads or manuals confirm stand before the others: first
-    those of which most conditions hold, then those of most threads.
+    steps for tools that the job may use are told. Steps that threads confirm stand before the others: first those of
+    which most facts hold, then those of most threads. A manual confirms a step, but moves it nowhere.
     """
     fitting = [step for step in steps if all(_fits(key, wanted, values, about) for key, wanted in step.when)]
     may_fit = [
@@ -113,9 +113,10 @@ def choose_steps(steps: Sequence[StepWords], values: Values, about: Circumstance
 
     def place(step: StepWords) -> tuple[bool, bool, int, int]:
         is_first = bool(step.first) and all(_fits(key, wanted, values, about) for key, wanted in step.first)
-        if not step.confirmed.see:
+        if not step.confirmed.threads:
             return not is_first, True, 0, 0
-        return not is_first, False, -sum(key not in TOOLS for key, _ in step.when), -step.confirmed.threads
+        facts = sum(key not in TOOLS and key != "lacks" for key, _ in step.when)
+        return not is_first, False, -facts, -step.confirmed.threads
 
     return sorted(fitting or may_fit, key=place)
 
