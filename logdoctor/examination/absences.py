@@ -29,6 +29,8 @@ _SENDER = later(
     r"(?i)\b(?:out of memory|oom(?:[-_ ]?kill\w*)?|memory cgroup|killed process|memory limit|scancel|cancelled"
     r"|preempt\w*|time limit|sent by|sending (?:process|signal)|received signal)\b"
 )
+_CUT_FRAME = later(r'\.py", line \d')
+"""A frame whose beginning the log has lost."""
 _DIGITS = later(r"\d+")
 NEAR_BELOW = 3
 """Lines below a block that still name the processes of it."""
@@ -50,7 +52,8 @@ class Absences:
 
 
 def _shows_frames(scene: Scene) -> bool:
-    return any(read_frame(said.text) for lines in (scene.block, scene.above(), scene.below()) for said in lines)
+    texts = (said.text for lines in (scene.block, scene.above(), scene.below()) for said in lines)
+    return any(read_frame(text) or _CUT_FRAME.search(text) for text in texts)
 
 
 def _shows_names(scene: Scene) -> bool:

@@ -16,6 +16,8 @@ from logdoctor.ruleset.words_reader import read_step
 
 Mends = dict[str, tuple[StepWords, ...]]
 """Steps by the id of a rule or signature."""
+ALWAYS = (("lacks", ()),)
+"""A condition that holds for all jobs. Without it confirmed steps would stand before those of the site."""
 
 
 def read_mends(folder: Path, errors: list[RuleError]) -> tuple[Mends, Faults]:
@@ -45,5 +47,6 @@ def with_mends(rules: Sequence[Rule], mends: Mends, faults: Faults) -> Iterator[
         faults.add((), f"a mend is of '{name}', which nothing has", "", "see: logdoctor rules list")
     for rule in rules:
         if steps := tuple(step for name in dict.fromkeys((rule.id, rule.signature)) for step in mends.get(name, ())):
-            words = tuple((lang, replace(w, remedy=(*steps, *w.remedy))) for lang, w in rule.words)
+            added = tuple(replace(step, first=step.first or ALWAYS) for step in steps)
+            words = tuple((lang, replace(w, remedy=(*added, *w.remedy))) for lang, w in rule.words)
             yield replace(rule, packed_words=pack_words(words))

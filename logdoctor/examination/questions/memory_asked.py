@@ -37,8 +37,6 @@ _HELD_BY_TORCH = later(
 )
 """Memory that PyTorch holds beside what is allocated (torch 1.3 and before: ``cached``), or in all (``reserved``)."""
 _OF_PROCESS = "this process has"
-FORMS = ("huge", "refused", "others", "unused", "crowded")
-"""Sentences about the rest, the most telling first."""
 
 
 class Asked(Struct):
@@ -68,7 +66,7 @@ def memory_asked(scene: Scene) -> Iterator[Answer]:
     meaning = _meaning(asked)
     if wanted.value <= free.value and not (is_own and meaning):
         return
-    form = next((name for name in FORMS if name in meaning), "")
+    form = "crowded" if "crowded" in meaning and not is_own else ""
     fields: dict[str, Value] = {"wanted": wanted.said, "free": free.said, **meaning}
     if (total := asked.sizes.get("total")) is not None:
         fields["capacity"] = total.said
@@ -82,7 +80,7 @@ def memory_asked(scene: Scene) -> Iterator[Answer]:
         tuple(asked.sizes.values()),
         form,
         shared=True,
-        silent=is_own and not form,
+        silent=is_own,
     )
 
 
