@@ -28,7 +28,10 @@ _FLAG = later(
 _ARGUMENT = later(
     r"""(?x)[(,]\s?(?P<name>[a-z_]\w{1,60})=(?P<value>"[^"\n]{0,120}"|'[^'\n]{0,120}'|-?\d[\w.]{0,30}|True|False|None)(?=\s?(?:,|\)|$))"""
 )
-_ADVISED = later(r"(?i)\b(?:please|try|consider|should|could|can|must|may|to use [\w-]{1,30})[, ]{1,3}(?:set|use|export)(?:ting|ing)? `?$")
+_ADVISED = later(
+    r"(?i)\b(?:please|try|consider|should|could|can|must|may|to use [\w-]{1,30})[, ]{1,3}"
+    r"(?:set|use|export)(?:ting|ing)? `?$"
+)
 """Words before a setting that somebody is to make."""
 _UPPER = later(r"[A-Z0-9]_[A-Z]")
 _CALL = later(r"\w\(")
