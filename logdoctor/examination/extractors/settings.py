@@ -28,6 +28,11 @@ _FLAG = later(
 _ARGUMENT = later(
     r"""(?x)[(,]\s?(?P<name>[a-z_]\w{1,60})=(?P<value>"[^"\n]{0,120}"|'[^'\n]{0,120}'|-?\d[\w.]{0,30}|True|False|None)(?=\s?(?:,|\)|$))"""
 )
+_ADVISED = later(
+    r"(?i)\b(?:please|try|consider|should|could|can|must|may|to use [\w-]{1,30})[, ]{1,3}"
+    r"(?:set|use|export)(?:ting|ing)? `?$"
+)
+"""Words before a setting that somebody is to make."""
 _UPPER = later(r"[A-Z0-9]_[A-Z]")
 _CALL = later(r"\w\(")
 SAMPLES = {
@@ -58,6 +63,7 @@ SAMPLES = {
     "    dist.init_process_group(backend='nccl', timeout=timeout)": ("setting.argument=nccl (backend)",),
     "configure OMPI with --enable-orterun-prefix-by-default": (),
     "start it with --verbose to see more": (),
+    "tcp has been skipped. To use tcp, please, set FI_PROVIDER=tcp": (),
     "STATUS_CODE == 4, DEADLINE_EXCEEDED: Barrier timed out.": (),
     "HTTP: 200 OK, ERROR: 4": (),
     "ncclSystemError: System call failed; x=1, loss=2.0": (),
@@ -70,7 +76,8 @@ def extract(text: str) -> Iterator[Found]:
     if "_" in text and _UPPER.search(text):
         whole = _BY_ENVIRONMENT.search(text)
         for match in (whole,) if whole else _SET.finditer(text):
-            yield _found("set", match[0], match["name"], match["value"])
+            if not _ADVISED.search(text, max(0, match.start() - 40), match.start()):
+                yield _found("set", match[0], match["name"], match["value"])
     if "--" in text:
         for match in _FLAG.finditer(text):
             yield _found("flag", match[0], match["name"], match["value"])
