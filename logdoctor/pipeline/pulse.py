@@ -39,9 +39,12 @@ ENDING = later(
 )
 OF_OTHERS = later(
     r"\s*(?:\[[\w.-]+:\d+\]|(?:mpirun|mpiexec|orterun|prterun|srun|slurmstepd|torchrun|horovodrun|hydra_\w+|NCCL|UCX)\b"
-    r"|[-=*_#~ ]{4,}$|\S{0,80}\.py:\d+:|warnings\.warn|\s*\[?\w+@)"
+    r"|[-=*_#~ ]{4,}$|\S{0,80}\.py:\d+:|warnings\.warn|\s*\[?\w+@|[^\n]{0,80} NCCL (?:INFO|WARN|TRACE) "
+    r"|\[ *\d+\.\d{6}\] )"
 )
-"""Beginnings of lines of launchers, libraries and shells, and of Python's warnings."""
+"""Beginnings of lines of launchers, libraries, shells and the kernel, and of Python's warnings."""
+PROMPT = later(r"(?:\([\w./-]{1,60}\) ?){0,2}\[?[a-z_][\w.-]{0,31}@[\w.-]{1,64}(?:[ :][^\n]{0,120}?)?\]? ?[$#%](?: |$)")
+"""A prompt of a shell: the program above it has ended, and what follows is of another one."""
 SAYS_SOMETHING = later(r"[A-Za-z]{3}|\d\s+[-+\d.]")
 """A word, or two numbers of a table."""
 
@@ -77,6 +80,8 @@ def hear_work(logs: Sequence[Excerpt], pack: Knowledge, first: Line, last: Line)
     parser, work, taken = LineParser(file, search, 0, confirm), list[Line](), set[int]()
     raws = [line.text.encode() for line in lines]
     for at, (line, raw) in enumerate(zip(lines, raws, strict=True)):
+        if line.number > last.number and PROMPT.match(line.text):
+            break
         below = partial(iter, raws[at + 1 : at + 1 + MAX_BLOCK])
         records = parser.parse(Candidate(raw, line.number, tuple(search(raw)), below))
         for record in records:
@@ -87,7 +92,7 @@ def hear_work(logs: Sequence[Excerpt], pack: Knowledge, first: Line, last: Line)
             message = read_message(line.text)
             if ENDING.search(message.text):
                 return None
-            is_work = not records and _is_work(message)
+            is_work = not records and not OF_OTHERS.match(line.text) and _is_work(message)
         if is_work and line.number > first.number:
             work.append(line)
     return work[-1] if len(work) >= MIN_WORK and work[-1].number > last.number else None
