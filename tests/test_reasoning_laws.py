@@ -146,6 +146,8 @@ CUT_AT_AN_ALARM = {
     ("healthy-slow-rendezvous", 0.5),
     ("healthy-caught-exceptions", 0.5),
     ("restarts-then-success", 0.5),
+    ("healthy-connect-retries-then-trains", 0.5),
+    ("healthy-elastic-restart-recovers", 0.5),
 }
 """Half of these logs ends between an alarm and what refutes it."""
 
