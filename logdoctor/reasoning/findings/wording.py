@@ -55,6 +55,11 @@ def fill_words(words: Words, values: Values, tools: Tools) -> FilledWords:
     return FilledWords(fill_title(words.title, values), fill_forms(words.cause, values), tuple(steps))
 
 
+def tells_values(words: Words, values: Values) -> bool:
+    """Return whether the title or the summary holds a value."""
+    return any(needed_slots(_choose_form(forms, values)) for forms in (words.title, words.cause))
+
+
 def fill_forms(forms: Sequence[str], values: Values) -> str:
     """Fill the first form whose slots are all known, or else the last form."""
     return fill(_choose_form(forms, values), values)

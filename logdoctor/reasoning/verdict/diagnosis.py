@@ -18,6 +18,7 @@ from logdoctor.model import (
     Examinations,
     Finding,
     Line,
+    Owner,
     Record,
     Refutation,
     SymptomSeen,
@@ -31,7 +32,7 @@ from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.reason_line import quoted, with_whole_sentence
 from logdoctor.reasoning.findings.values import FindingValues
 from logdoctor.reasoning.findings.who import seated, victims_of, with_seats
-from logdoctor.reasoning.findings.wording import fill_title, fill_words, mask_numbers
+from logdoctor.reasoning.findings.wording import choose_steps, fill_title, fill_words, mask_numbers, tells_values
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
 from logdoctor.reasoning.verdict.fitting_steps import fitting_steps
@@ -56,15 +57,22 @@ def build_causes(
 ) -> tuple[Cause, ...]:
     """Return the answer, then other causes with less confidence."""
     findings = ranking.causes[:MAX_CAUSES]
-    chances = [confidence.chance(confidence.collect_facts(f, ranking, unexplained)) for f in findings]
-    looked = [examined.get((f.records[0].line.file, f.records[0].line.number)) for f in findings]
-    return tuple(_cause(f, chances[i] / (i + 1), ranking, state, words, looked[i]) for i, f in enumerate(findings))
+    causes = (_cause(f, ranking, unexplained, state, words, examined) for f in findings)
+    return tuple(
+        replace(cause, confidence=round(cause.confidence / place, 2)) for place, cause in enumerate(causes, start=1)
+    )
 
 
 def _cause(
-    finding: Finding, chance: float, ranking: Ranking, state: JobState, words: Catalogue, examined: Examination | None
+    finding: Finding,
+    ranking: Ranking,
+    unexplained: Sequence[Record],
+    state: JobState,
+    words: Catalogue,
+    examinations: Examinations,
 ) -> Cause:
-    rule = finding.rule
+    rule, proof = finding.rule, finding.records[0].line
+    examined = examinations.get((proof.file, proof.number))
     checks = ranking.checked.get(rule.id, ())
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
     explained = [e.finding for e in ranking.explained if e.by is finding]
@@ -75,11 +83,13 @@ def _cause(
     values = _measured_values(finding)
     owner = owner_of(finding, dict(values), words, examined)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
+    told = _told(finding, owner, slots, state, examined)
+    chance = confidence.chance(confidence.collect_doubts(finding, ranking, unexplained, told))
     return Cause(
         signature=rule.signature,
         title=words("cause.doubted", title=texts.title, but=but) if doubt else texts.title,
         summary=texts.cause,
-        confidence=round(min(chance, DOUBTED) if doubt else chance, 2),
+        confidence=min(chance, DOUBTED) if doubt else chance,
         by="rule",
         culprit=replace(culprit, first=seated(culprit.first, state)),
         place=with_seats(finding.place, rule, state),
@@ -94,6 +104,22 @@ def _cause(
         values=values,
         checked=tuple(_check(c, finding, state, words) for c in checks),
         victims=len(victims_of(finding, explained).difference(culprit.ranks)),
+    )
+
+
+def _told(
+    finding: Finding, owner: Owner, values: FindingValues, state: JobState, examined: Examination | None
+) -> confidence.Told:
+    """Return the parts of an answer that bear on its confidence. They are the same in each language."""
+    english = finding.rule.say("en")
+    steps = choose_steps(english.remedy, values, state.tools)
+    culprit, place = finding.culprit, finding.place
+    named = culprit.ranks or culprit.hosts or place.ranks or place.hosts
+    facts = examined.facts if examined else ()
+    return confidence.Told(
+        owner=owner.who,
+        first_step=steps[0].do[0] if steps else "",
+        of_job=bool(named or facts) or tells_values(english, values),
     )
 
 
