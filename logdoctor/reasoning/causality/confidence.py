@@ -19,16 +19,16 @@ from logdoctor.reasoning.causality.claims import Checked
 from logdoctor.reasoning.causality.roots import Ranking
 from logdoctor.reasoning.lifecycle.refutation import shape
 
-WITHOUT_DOUBT = 6.0
+WITHOUT_DOUBT = 6.1
 """Log-odds of an answer without a doubt."""
 WEIGHTS = {
-    "stands in for the cause": 1.0,
+    "stands in for the cause": 1.1,
     "no proof": 0.9,
     "unexplained failures": 0.5,
     "seldom mended by its log": 1.0,
-    "may be an effect": 0.7,
-    "the first step is a search": 0.3,
-    "nothing of the job is told": 1.1,
+    "may be an effect": 0.5,
+    "the first step is a search": 0.4,
+    "nothing of the job is told": 1.0,
 }
 """Weights of the doubts. None is negative: no doubt makes an answer more certain."""
 CERTAIN = 0.99

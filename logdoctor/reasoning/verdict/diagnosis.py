@@ -32,7 +32,7 @@ from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.reason_line import quoted, with_whole_sentence
 from logdoctor.reasoning.findings.values import FindingValues
 from logdoctor.reasoning.findings.who import seated, victims_of, with_seats
-from logdoctor.reasoning.findings.wording import choose_steps, fill_title, fill_words, mask_numbers, tells_values
+from logdoctor.reasoning.findings.wording import choose_steps, fill_title, fill_words, is_specific, mask_numbers, tells_values
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
 from logdoctor.reasoning.verdict.fitting_steps import fitting_steps
@@ -115,7 +115,7 @@ def _told(
     steps = choose_steps(english.remedy, values, state.tools)
     culprit, place = finding.culprit, finding.place
     named = culprit.ranks or culprit.hosts or place.ranks or place.hosts
-    facts = examined.facts if examined else ()
+    facts = [fact for fact in examined.facts if is_specific(fact.said)] if examined else []
     return confidence.Told(
         owner=owner.who,
         first_step=steps[0].do[0] if steps else "",
