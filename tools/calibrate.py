@@ -41,7 +41,7 @@ RIGHT = {
 }
 """Marks of an answer that is wholly right."""
 UNKNOWN = 0.25
-"""Weight of an answer without its right rule, because one answer in five does not name the real cause (docs/accuracy.md)."""
+"""Weight of an answer without its right rule. One answer in five does not name the real cause (docs/accuracy.md)."""
 MARKS = 0.2
 """Weight of all marks, as a share of that of all labelled cases."""
 PENALTY = 0.5
@@ -172,7 +172,12 @@ def curve(cases: pd.DataFrame) -> None:
     weight = pd.Series(np.where(cases["known"], 1.0, UNKNOWN))
     bins = (cases["said"] * 20).astype(int).clip(upper=19) / 20
     rows = [
-        (start, len(part), np.average(part["said"], weights=weight[part.index]), np.average(part["right"], weights=weight[part.index]), weight[part.index].sum())
+        (
+            start,
+            len(part),
+            *np.average(part[["said", "right"]], axis=0, weights=weight[part.index]),
+            weight[part.index].sum(),
+        )
         for start, part in cases.groupby(bins)
     ]
     table = pd.DataFrame(rows, columns=["from", "answers", "said", "right", "weight"])

@@ -33,8 +33,10 @@ WEIGHTS = {
 """Weights of the doubts. None is negative: no doubt makes an answer more certain."""
 CERTAIN = 0.99
 """Highest chance, because a log never shows everything."""
+DECIDES = 0.6
+"""A cause with less confidence decides nothing and blames nobody."""
 UNFOUNDED = 0.85
-"""Highest chance of an answer that tells nothing of the job. Readers found one of 24 of them wholly right."""
+"""Highest chance of an answer that tells nothing of the job, or that may be an effect of an unknown failure."""
 NO_PROOF: dict[Strength, float] = {"proof": 0, "strong": 1, "likely": 1.5, "hint": 2}
 """Doubt by the strength of a rule."""
 MENDED_BY_LOG: tuple[Who, ...] = ("your settings", "your data", "storage", "gpu-or-driver", "a-person")
@@ -63,9 +65,7 @@ class Told(Struct, frozen=True):
     """Whether the answer tells a value, a rank or a host of the job."""
 
 
-def collect_doubts(
-    finding: Finding, ranking: Ranking, unexplained: Sequence[Record], told: Told
-) -> dict[str, float]:
+def collect_doubts(finding: Finding, ranking: Ranking, unexplained: Sequence[Record], told: Told) -> dict[str, float]:
     """Return how much each doubt of `WEIGHTS` is true of an answer, 0 if not at all.
 
     ``unexplained`` are failures without a rule.
@@ -85,7 +85,8 @@ def collect_doubts(
 def chance(doubts: dict[str, float]) -> float:
     """Return the chance that an answer is right."""
     odds = WITHOUT_DOUBT - math.fsum(WEIGHTS[name] * value for name, value in doubts.items())
-    highest = UNFOUNDED if doubts["nothing of the job is told"] else CERTAIN
+    unfounded = doubts["nothing of the job is told"] or doubts["may be an effect"]
+    highest = UNFOUNDED if unfounded else CERTAIN
     return min(highest, 1 / (1 + math.exp(-odds)))
 
 
@@ -98,9 +99,9 @@ def _standing_in(finding: Finding) -> float:
 
 
 def _may_be_effect(finding: Finding, checks: Sequence[Checked]) -> bool:
-    """Return whether another failure may have brought this one about, and no line confirms a claim of it."""
-    rule = finding.rule
-    return (rule.side == "seen" or rule.failure_class in EFFECTS) and not any(c.holds == "confirmed" for c in checks)
+    """Return whether another failure may have brought this one about, and no line shows that it came first."""
+    shown = any(check.claim.name == "first" and check.holds == "confirmed" for check in checks)
+    return (finding.rule.side == "seen" or finding.rule.failure_class in EFFECTS) and not shown
 
 
 def _unexplained(finding: Finding, ranking: Ranking, unexplained: Sequence[Record]) -> float:

@@ -32,7 +32,14 @@ from logdoctor.reasoning.causality.roots import Explained, Ranking
 from logdoctor.reasoning.findings.reason_line import quoted, with_whole_sentence
 from logdoctor.reasoning.findings.values import FindingValues
 from logdoctor.reasoning.findings.who import seated, victims_of, with_seats
-from logdoctor.reasoning.findings.wording import choose_steps, fill_title, fill_words, is_specific, mask_numbers, tells_values
+from logdoctor.reasoning.findings.wording import (
+    choose_steps,
+    fill_title,
+    fill_words,
+    is_specific,
+    mask_numbers,
+    tells_values,
+)
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
 from logdoctor.reasoning.verdict.fitting_steps import fitting_steps
@@ -79,12 +86,13 @@ def _cause(
     slots = FindingValues(finding, words.lang, state, confirmed=confirmed, examined=examined)
     texts = fill_words(rule.say(words.lang), slots, state.tools)
     doubt = ranking.doubt(finding)
-    culprit = Culprit() if doubt else with_seats(finding.culprit, rule, state)
     values = _measured_values(finding)
     owner = owner_of(finding, dict(values), words, examined)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     told = _told(finding, owner, slots, state, examined)
     chance = confidence.chance(confidence.collect_doubts(finding, ranking, unexplained, told))
+    is_guess = doubt is not None or chance < confidence.DECIDES
+    culprit = Culprit() if is_guess else with_seats(finding.culprit, rule, state)
     return Cause(
         signature=rule.signature,
         title=words("cause.doubted", title=texts.title, but=but) if doubt else texts.title,
