@@ -25,18 +25,16 @@ WEIGHTS = {
     "stands in for the cause": 1.1,
     "no proof": 0.9,
     "unexplained failures": 0.5,
-    "seldom mended by its log": 1.0,
-    "may be an effect": 0.5,
+    "seldom mended by its log": 0.9,
+    "may be an effect": 0.4,
     "the first step is a search": 0.4,
     "nothing of the job is told": 1.0,
 }
 """Weights of the doubts. None is negative: no doubt makes an answer more certain."""
 CERTAIN = 0.99
 """Highest chance, because a log never shows everything."""
-DECIDES = 0.6
-"""A cause with less confidence decides nothing and blames nobody."""
 UNFOUNDED = 0.85
-"""Highest chance of an answer that tells nothing of the job, or that may be an effect of an unknown failure."""
+"""Highest chance of an answer that tells nothing of the job, or that only victims of another failure may show."""
 NO_PROOF: dict[Strength, float] = {"proof": 0, "strong": 1, "likely": 1.5, "hint": 2}
 """Doubt by the strength of a rule."""
 MENDED_BY_LOG: tuple[Who, ...] = ("your settings", "your data", "storage", "gpu-or-driver", "a-person")
@@ -85,7 +83,8 @@ def collect_doubts(finding: Finding, ranking: Ranking, unexplained: Sequence[Rec
 def chance(doubts: dict[str, float]) -> float:
     """Return the chance that an answer is right."""
     odds = WITHOUT_DOUBT - math.fsum(WEIGHTS[name] * value for name, value in doubts.items())
-    unfounded = doubts["nothing of the job is told"] or doubts["may be an effect"]
+    of_victim = doubts["may be an effect"] and doubts["stands in for the cause"]
+    unfounded = doubts["nothing of the job is told"] or of_victim
     highest = UNFOUNDED if unfounded else CERTAIN
     return min(highest, 1 / (1 + math.exp(-odds)))
 

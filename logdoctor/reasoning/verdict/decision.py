@@ -37,7 +37,6 @@ from logdoctor.model import (
     split_thing,
 )
 from logdoctor.model.catalogue import Catalogue
-from logdoctor.reasoning.causality.confidence import DECIDES
 from logdoctor.reasoning.verdict.decision_texts import (
     Choice,
     because_of,
@@ -52,6 +51,8 @@ from logdoctor.reasoning.verdict.restart import restart_steps
 
 OWN_FAULT = frozenset({"app", "checkpoint", "job", "rdzv"})
 """Families of signatures that are never the fault of a machine."""
+CERTAIN = 0.6
+"""A cause with less confidence decides nothing."""
 BY_ACTION: dict[Action, Do] = {
     "stop": "fix-first",
     "retry": "requeue",
@@ -125,7 +126,7 @@ def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
         return Choice("investigate", "hung")
     if goes_on(diagnosis) and do != "do-nothing":
         return Choice("do-nothing", "requeued")
-    certain = cause.confidence >= DECIDES
+    certain = cause.confidence >= CERTAIN
     if hosts and certain:
         count = 1 + sum(bool({*hosts} & {*run.culprit.hosts}) for run in earlier)
         return Choice("requeue-without-host", "host", hosts, count)

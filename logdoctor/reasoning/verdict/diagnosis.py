@@ -91,8 +91,7 @@ def _cause(
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
     told = _told(finding, owner, slots, state, examined)
     chance = confidence.chance(confidence.collect_doubts(finding, ranking, unexplained, told))
-    is_guess = doubt is not None or chance < confidence.DECIDES
-    culprit = Culprit() if is_guess else with_seats(finding.culprit, rule, state)
+    culprit = Culprit() if doubt else with_seats(finding.culprit, rule, state)
     return Cause(
         signature=rule.signature,
         title=words("cause.doubted", title=texts.title, but=but) if doubt else texts.title,
