@@ -34,7 +34,8 @@ _SUBJECT = later(r"(?:^ ?|[.;:] |\b(?:[Tt]hat|because|while|whether|why|if) )(?:
 _VERB = later(r"^ ([a-z]*[^\Ws]s)\b")
 _VERBS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 _CHINESE = later(r"[\u4e00-\u9fff]")
-_SPECIFIC = later(r"[0-9_/]")
+_SPECIFIC = later(r"[0-9_/]|\w[-.]\w|[a-z][A-Z]")
+"""Part of a value that only this job has: a number, a path, or a name of several parts."""
 _TOKEN = later(r"[A-Za-z0-9._:@/][A-Za-z0-9._:@/-]*")
 """A value that may stand in a command. Values come from a log, so no other value is told in a command."""
 
