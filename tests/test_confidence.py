@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from failing_job import diagnose_log
 
+from logdoctor.reasoning.causality import confidence as doubts_of
+
 STEPS = [f"{rank}: step {n}/400" for n in (1, 2, 3) for rank in (0, 1, 2)]
 HEAD = [
     "2: Traceback (most recent call last):",
@@ -46,3 +48,26 @@ def test_built_in_exception_of_the_own_code_is_more_certain(knowledge, lines):
 def test_proved_exception_of_the_own_code_decides(knowledge):
     diagnosis = diagnose_log("\n".join([*STEPS, *HEAD, KEY_ERROR, *LAUNCHER]) + "\n", knowledge)
     assert diagnosis.decision.do == "fix-first"
+
+
+NO_DOUBT = dict.fromkeys(doubts_of.WEIGHTS, 0.0)
+
+
+@pytest.mark.parametrize("doubt", doubts_of.WEIGHTS)
+def test_more_of_a_doubt_never_makes_an_answer_more_certain(doubt):
+    others = ({}, dict.fromkeys(doubts_of.WEIGHTS, 1.0))
+    for other in others:
+        chances = [doubts_of.chance(NO_DOUBT | other | {doubt: amount / 2}) for amount in range(10)]
+        assert chances == sorted(chances, reverse=True)
+
+
+def test_answer_that_tells_nothing_of_the_job_is_only_probable():
+    assert doubts_of.chance(NO_DOUBT | {"nothing of the job is told": 1}) <= doubts_of.UNFOUNDED
+
+
+def test_what_only_victims_may_show_is_only_probable():
+    assert doubts_of.chance(NO_DOUBT | {"may be an effect": 1, "stands in for the cause": 1}) <= doubts_of.UNFOUNDED
+
+
+def test_same_log_carries_the_same_confidence(knowledge):
+    assert confidence(knowledge, *HEAD, KEY_ERROR) == confidence(knowledge, *HEAD, KEY_ERROR)

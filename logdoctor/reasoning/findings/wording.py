@@ -35,6 +35,8 @@ _SUBJECT = later(r"(?:^ ?|[.;:] |\b(?:[Tt]hat|because|while|whether|why|if) )(?:
 _VERB = later(r"^ ([a-z]*[^\Ws]s)\b")
 _VERBS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 _CHINESE = later(r"[\u4e00-\u9fff]")
+_SPECIFIC = later(r"[0-9_/]|\w[-.]\w|[a-z][A-Z]")
+"""Part of a value that only this job has: a number, a path, or a name of several parts."""
 _TOKEN = later(r"[A-Za-z0-9._:@/][A-Za-z0-9._:@/-]*")
 """A value that may stand in a command. Values come from a log, so no other value is told in a command."""
 
@@ -66,6 +68,18 @@ def fill_words(words: Words, values: Values, about: Circumstances) -> FilledWord
     """Fill the words. Tell only the steps that fit the job."""
     steps = (fill_step(step, values) for step in choose_steps(words.remedy, values, about))
     return FilledWords(fill_title(words.title, values), fill_forms(words.cause, values), tuple(steps))
+
+
+def tells_values(words: Words, values: Values) -> bool:
+    """Return whether the title or the summary holds a specific value of the job."""
+    forms = (_choose_form(forms, values) for forms in (words.title, words.cause))
+    told = (values.get(slot.name) for form in forms for slot in _split(form)[0])
+    return any(is_specific(_format_value(value, _cut_end)) for value in told if is_known(value))
+
+
+def is_specific(text: str) -> bool:
+    """Return whether a text holds a number, a path or a name of several parts. Other words may be told of any job."""
+    return _SPECIFIC.search(text) is not None
 
 
 def fill_forms(forms: Sequence[str], values: Values) -> str:

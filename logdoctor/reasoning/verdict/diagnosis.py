@@ -18,6 +18,7 @@ from logdoctor.model import (
     Examinations,
     Finding,
     Line,
+    Owner,
     Record,
     Refutation,
     SymptomSeen,
@@ -38,7 +39,9 @@ from logdoctor.reasoning.findings.wording import (
     fill_step,
     fill_title,
     fill_words,
+    is_specific,
     mask_numbers,
+    tells_values,
 )
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
@@ -64,30 +67,39 @@ def build_causes(
 ) -> tuple[Cause, ...]:
     """Return the answer, then other causes with less confidence."""
     findings = ranking.causes[:MAX_CAUSES]
-    chances = [confidence.chance(confidence.collect_facts(f, ranking, unexplained)) for f in findings]
-    looked = [examined.get((f.records[0].line.file, f.records[0].line.number)) for f in findings]
-    return tuple(_cause(f, chances[i] / (i + 1), ranking, state, words, looked[i]) for i, f in enumerate(findings))
+    causes = (_cause(f, ranking, unexplained, state, words, examined) for f in findings)
+    return tuple(
+        replace(cause, confidence=round(cause.confidence / place, 2)) for place, cause in enumerate(causes, start=1)
+    )
 
 
 def _cause(
-    finding: Finding, chance: float, ranking: Ranking, state: JobState, words: Catalogue, examined: Examination | None
+    finding: Finding,
+    ranking: Ranking,
+    unexplained: Sequence[Record],
+    state: JobState,
+    words: Catalogue,
+    examinations: Examinations,
 ) -> Cause:
-    rule = finding.rule
+    rule, proof = finding.rule, finding.records[0].line
+    examined = examinations.get((proof.file, proof.number))
     checks = ranking.checked.get(rule.id, ())
     confirmed = [check.claim.name for check in checks if check.holds == "confirmed"]
     explained = [e.finding for e in ranking.explained if e.by is finding]
     slots = FindingValues(finding, words.lang, state, confirmed=confirmed, examined=examined)
     texts = fill_words(rule.say(words.lang), slots, _circumstances(finding, state))
     doubt = ranking.doubt(finding)
-    culprit = Culprit() if doubt else with_seats(finding.culprit, rule, state)
     values = _measured_values(finding)
     owner = owner_of(finding, dict(values), words, examined)
     but = words(f"claim.no.{doubt.claim.name}") if doubt else ""
+    told = _told(finding, owner, slots, state, examined)
+    chance = confidence.chance(confidence.collect_doubts(finding, ranking, unexplained, told))
+    culprit = Culprit() if doubt else with_seats(finding.culprit, rule, state)
     return Cause(
         signature=rule.signature,
         title=words("cause.doubted", title=texts.title, but=but) if doubt else texts.title,
         summary=texts.cause,
-        confidence=round(min(chance, DOUBTED) if doubt else chance, 2),
+        confidence=min(chance, DOUBTED) if doubt else chance,
         by="rule",
         culprit=replace(culprit, first=seated(culprit.first, state)),
         place=with_seats(finding.place, rule, state),
@@ -109,6 +121,22 @@ def _circumstances(finding: Finding, state: JobState) -> Circumstances:
     versions = {package_key(product): version for product, version in state.versions_of_run}
     said = "\n".join(record.text for record in finding.records).casefold()
     return Circumstances(state.tools, tuple(state.environment), versions, said)
+
+
+def _told(
+    finding: Finding, owner: Owner, values: FindingValues, state: JobState, examined: Examination | None
+) -> confidence.Told:
+    """Return the parts of an answer that bear on its confidence. They are the same in each language."""
+    english = finding.rule.say("en")
+    steps = choose_steps(english.remedy, values, _circumstances(finding, state))
+    culprit, place = finding.culprit, finding.place
+    named = culprit.ranks or culprit.hosts or place.ranks or place.hosts
+    facts = [fact for fact in examined.facts if is_specific(fact.said)] if examined else []
+    return confidence.Told(
+        owner=owner.who,
+        first_step=steps[0].do[0] if steps else "",
+        of_job=bool(named or facts) or tells_values(english, values),
+    )
 
 
 def _measured_values(finding: Finding) -> tuple[tuple[str, Scalar], ...]:
