@@ -26,7 +26,7 @@ def test_sigkill_alone_names_no_sender_and_asks_for_the_kernel_log():
     cause = top("[rank0]: step 10 loss 2.2\nRank 3 crashed with exit code -9.\n")
     assert cause.title == "Rank 3 was killed (SIGKILL)"
     assert cause.confidence < 0.8
-    assert "dmesg" in cause.steps[0].text
+    assert any("dmesg" in step.text for step in cause.steps)
 
 
 def test_exit_of_a_numbered_process_does_not_name_the_only_rank_that_is_heard():

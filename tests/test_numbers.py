@@ -40,9 +40,9 @@ OWN_NUMBERS = {
     "reasoning/lifecycle/machine_records.py: int(abs(seconds) // seconds_each)",
     "reasoning/questions/progress.py: int(idle)",
     "render/__init__.py: int(getattr(_module(format), 'CONTEXT', 0))",
-    "archive/file_listing.py: int(info.get('size') or 0)",
-    "archive/file_listing.py: int(self._open().seek(offset, whence))",
-    "archive/file_listing.py: int(self._open().tell())",
+    "archive/file_listing.py: int(file.info.get('size') or 0)",
+    "inputs/remote.py: int(self._open().seek(offset, whence))",
+    "inputs/remote.py: int(self._open().tell())",
     "archive/history.py: int(query.limit)",
 }
 LONG = "7" * 5000

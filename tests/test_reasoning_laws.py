@@ -43,7 +43,7 @@ SEARCHED = {
     "lifecycle/spans.py": 1,
     "processes.py": 1,
     "questions/__init__.py": 1,
-    "questions/collectives.py": 4,
+    "questions/collectives.py": 6,
     "questions/comparisons.py": 4,
     "questions/ends.py": 1,
     "questions/links.py": 3,

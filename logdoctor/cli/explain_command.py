@@ -13,7 +13,6 @@ import typer
 from logdoctor.cli.diagnose_command import Lang, Rules
 from logdoctor.cli.output import Style, language_of, width_of, write
 from logdoctor.cli.words import MOST_PROPOSALS, similar
-from logdoctor.model import LogdoctorError
 
 if TYPE_CHECKING:
     from logdoctor.codes import Catalogue, Entry
@@ -41,6 +40,8 @@ def explain(words: Words = None, full: Full = False, lang: Lang = None, rules: R
     Exit codes: 0 it is explained, 2 nothing is known of it.
     """
     language, query = language_of(lang), " ".join(words or []).strip()
+    from logdoctor.model import LogdoctorError
+
     try:
         for part in explanation(query, language, rules or (), full=full):
             if isinstance(part, str):
@@ -86,6 +87,7 @@ def _answer_without_code(
     """Explain a signature, a rule, or a line of a log."""
     from logdoctor.cli.rule_page import rule_rows
     from logdoctor.codes.search import code_names
+    from logdoctor.model import LogdoctorError
 
     if found:
         book = _read(folders)

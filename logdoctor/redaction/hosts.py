@@ -75,6 +75,7 @@ A host under one of them needs a digit, a hyphen or more than three labels.
 PUBLIC = tuple(
     "arxiv.org paperswithcode.com wikipedia.org huggingface.co hf.co github.com githubusercontent.com "
     "gitlab.com pytorch.org nvidia.com wandb.ai googleapis.com docker.io docker.com gcr.io nvcr.io ghcr.io "
+    "x-k8s.io vpc.amazonaws.com "
     "quay.io k8s.io kubernetes.io kubeflow.org python.org anaconda.org anaconda.com readthedocs.io openai.com "
     "apache.org kernel.org ubuntu.com debian.org redhat.com schedmd.com open-mpi.org mpich.org openucx.org "
     "google.com stackoverflow.com ray.io lightning.ai deepspeed.ai microsoft.com azure.com amd.com intel.com "

@@ -53,6 +53,10 @@ FOLLOWS = frozenset({"slurm.stopped", "frameworks.killed"})
 """Kinds that are always consequences, because a launcher ends the remaining processes of a job."""
 
 
+LONG_ENOUGH = 12
+"""Letters of a value by which a line is known again."""
+
+
 class Told(Struct, frozen=True):
     """Parts of an answer that bear on its confidence."""
 
@@ -60,7 +64,7 @@ class Told(Struct, frozen=True):
     first_step: str
     """The first step in English."""
     of_job: bool
-    """Whether the answer tells a value, a rank or a host of the job."""
+    """True if the answer tells a value, a rank or a host of the job."""
 
 
 def collect_doubts(finding: Finding, ranking: Ranking, unexplained: Sequence[Record], told: Told) -> dict[str, float]:
@@ -92,7 +96,8 @@ def chance(doubts: dict[str, float]) -> float:
 def _standing_in(finding: Finding) -> float:
     """Return how much the answer stands for a failure of which the rules know only the outcome."""
     rule = finding.rule
-    bare_end = _tells_own_end(finding) and not _raised_by_own_code(finding)
+    has_reason = _raised_by_own_code(finding) or finding.values.get("expression")  # of a failed assertion
+    bare_end = _tells_own_end(finding) and not has_reason
     role = {"symptom": 1.0, "fallback": 2.0}.get(rule.role, 0.0)
     return role + 2.5 * bare_end + 1.5 * (rule.failure_class == "library reports")
 
@@ -106,11 +111,17 @@ def _may_be_effect(finding: Finding, checks: Sequence[Checked]) -> bool:
 def _unexplained(finding: Finding, ranking: Ranking, unexplained: Sequence[Record]) -> float:
     """Return the logarithm of the number of failures without a rule, and 4 more if one stands above the answer.
 
-    Repeated prints of one complaint count once, and not at all if a finding explains one of them.
+    Repeated prints of one complaint count once, and not at all if a finding explains one of them, or the answer tells
+    it.
     """
     found = [e for f in (*ranking.causes, *(e.finding for e in ranking.explained)) for e in f.records]
     explained, lines = {shape(e) for e in found}, {e.line for e in found}
-    others = [e for e in unexplained if not (e.kind in FOLLOWS or shape(e) in explained or e.line in lines)]
+    told = [text for text in finding.values.values() if isinstance(text, str) and len(text) >= LONG_ENOUGH]
+    others = [
+        e
+        for e in unexplained
+        if not (e.kind in FOLLOWS or shape(e) in explained or e.line in lines or any(text in e.text for text in told))
+    ]
     if (
         (_tells_own_end(finding) and finding.rule.side == "own")
         or finding.rule.failure_class == "end noticed"

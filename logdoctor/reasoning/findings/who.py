@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from logdoctor.model import Culprit, Finding, FirstMover, Ground, Location, Record, Reporters, Rule, Scope, Value
+from logdoctor.model.numbers import number
 from logdoctor.reasoning.findings.conditions import MatchLists
 from logdoctor.reasoning.findings.symptoms import Match
 from logdoctor.reasoning.findings.wording import compress, mask_numbers
@@ -116,7 +117,8 @@ def find_place(failure: Failure, state: JobState) -> Location:
     to the place of both.
     """
     ranks, hosts = failure.speakers.ranks, failure.speakers.hosts or only_host(state)
-    pairs = [int(str(m.captured[name])) for m in failure.decisive for name in PAIR if m.captured.get(name) is not None]
+    told = (number(str(m.captured.get(name) or "")) for m in failure.decisive for name in PAIR)
+    pairs = [rank for rank in told if rank is not None]
     seen = _naming("", failure, tuple(dict.fromkeys((*ranks, *pairs))), hosts)
     other_end = texts(failure.values.get("peer")) if failure.rule.side == "seen" else ()
     gpus = seen.gpus or (texts(failure.values.get("bus_id")) if pairs else ())

@@ -407,7 +407,10 @@ def _bar_seconds(busy: Record) -> int | None:
     if (clock := _BAR_CLOCK.search(busy.text)) is None:
         return None
     told = number_fields(clock.groupdict(default="0"))
-    return (told["hours"] * 60 + told["minutes"]) * 60 + told["seconds"]
+    hours, minutes, seconds = (told.get(name) for name in ("hours", "minutes", "seconds"))
+    if hours is None or minutes is None or seconds is None:
+        return None
+    return (hours * 60 + minutes) * 60 + seconds
 
 
 @asks("fails")

@@ -124,8 +124,8 @@ def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:
     hosts = tuple(sorted(_hosts_named_again(cause, earlier, diagnosis.job.hosts)))
     if hung:
         return Choice("investigate", "hung")
-    if goes_on(diagnosis) and do != "do-nothing":
-        return Choice("do-nothing", "requeued")
+    if goes_on(diagnosis):
+        return Choice("do-nothing", "do-nothing" if do == "do-nothing" else "requeued")
     certain = cause.confidence >= CERTAIN
     if hosts and certain:
         count = 1 + sum(bool({*hosts} & {*run.culprit.hosts}) for run in earlier)
