@@ -139,17 +139,21 @@ def _beginning(text: str, room: int) -> str:
     return _head(text, room) or _cut(text, max(room, 1))[0]
 
 
+_INSIDE = "/,="
+"""Signs between the parts of a long word."""
+
+
 def _head(text: str, room: int) -> str:
     """Return the start of ``text`` in ``room`` columns, which may be nothing.
 
-    It ends between words, or in a long path between folders.
+    It ends between words, or in a long path or list between its parts.
     """
     part, rest = _cut(text, max(room, 1))
     if not rest or rest.startswith(" "):
         return part.rstrip()
     space = max(part.rfind(" "), 0)
-    folder = part.rfind("/", space + 2) + 1 if space <= min(len(part) // 2, len(part) - _NEAR) else 0
-    return part[: folder or space].rstrip()
+    inside = max(part.rfind(sign, space + 2) for sign in _INSIDE) + 1
+    return part[: inside if inside and space <= min(len(part) // 2, len(part) - _NEAR) else space].rstrip()
 
 
 def _tail(text: str, room: int) -> str:
@@ -163,7 +167,9 @@ def _start_of_word(text: str, start: int, last: int) -> int:
     """Return where a word starts, or in a long path a folder, from ``start`` to ``last``; 0 if nowhere."""
     if start == 0 or text[start - 1] == " ":
         return start
-    return text.find(" ", start, last) + 1 or text.find("/", start, last) + 1
+    return text.find(" ", start, last) + 1 or min(
+        (at for at in (text.find(sign, start, last) + 1 for sign in _INSIDE) if at), default=0
+    )
 
 
 def shorten_end(text: str, room: int) -> str:
