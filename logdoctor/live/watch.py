@@ -14,14 +14,14 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from logdoctor.live.tails import Tail, Tails
-from logdoctor.model import WITH_CAUSE, Diagnosis, InputError
+from logdoctor.model import Diagnosis, InputError
 from logdoctor.pipeline.diagnosis import diagnose
 from logdoctor.pipeline.knowledge import Knowledge
 from logdoctor.pipeline.new_templates import ALARM_WORDS
 
 State = Literal["waiting", "running", "suspicious", "failed", "finished"]
 CERTAIN = 0.6
-"""A cause with less confidence is no alarm while the job runs."""
+"""A cause with less confidence is no alarm while lines come."""
 SETTLE = 0.6
 """Seconds after a word of failure in which the rest of its message is written."""
 SHARE = 0.05
@@ -52,6 +52,7 @@ class Watch:
         self.state: State = "waiting"
         self._found = self._progressed = float("-inf")
         self._alarm: float | None = None
+        self._grown = float("-inf")
         self._rested = float("-inf")
         """The time from which `diagnose` may be asked again."""
         self._told = ""
@@ -64,7 +65,7 @@ class Watch:
             self._found = now
         grew = False
         for _, data in self._tails.read_new(now):
-            grew = True
+            grew, self._grown = True, now
             if self._alarm is None and _SIGNS.search(data):
                 self._alarm = now
         if self._alarm is not None and now - self._alarm >= SETTLE and now >= self._rested:
@@ -94,7 +95,8 @@ class Watch:
         if diagnosis is None:
             return
         cause = diagnosis.answer
-        if diagnosis.verdict in WITH_CAUSE and cause is not None and cause.confidence >= CERTAIN:
+        is_over = self._clock() - self._grown >= SETTLE
+        if cause is not None and (is_over or cause.confidence >= CERTAIN):
             yield from self._change("failed", cause.title, diagnosis)
         elif diagnosis.verdict == "finished":
             yield from self._change("finished", "", diagnosis)
