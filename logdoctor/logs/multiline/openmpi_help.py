@@ -105,7 +105,8 @@ def read_help_text(head: Message, fields: Mapping[str, Value], below: Iterator[M
         taken = [line.below for line in lines[1:]]
     text = join_help([line.text for line in lines])
     text = "\n".join([text, *(line.strip() for line in list_lines if line.strip() not in text)])
-    return Multiline(text, {**help_fields(text), **fields}, tuple(taken))
+    level: Level | None = "warning" if help_level(text) == "warning" and not _MILD.search(text) else None
+    return Multiline(text, {**help_fields(text), **fields}, tuple(taken), level=level)
 
 
 def read_warning(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
@@ -184,11 +185,13 @@ def join_help(lines: list[str]) -> str:
 
 
 def help_level(text: str) -> Level:
-    """Return the level of a help text, from its own words."""
+    """Return the level of a help text, from its own words and from the catalogue, which knows the mere notes."""
     first = text.partition("\n")[0]
     if _FATAL.search(text) and not first.startswith("WARNING"):
         return "fatal"
-    return "warning" if _MILD.search(text) else "error"
+    known = find_printed(text, CATALOGUE)
+    is_note = known is not None and known.columns.get("signature") == "note"
+    return "warning" if is_note or _MILD.search(text) else "error"
 
 
 def help_fields(text: str) -> dict[str, Value]:

@@ -117,7 +117,7 @@ def find_place(failure: Failure, state: JobState) -> Location:
     to the place of both.
     """
     ranks, hosts = failure.speakers.ranks, failure.speakers.hosts or only_host(state)
-    told = (number(str(m.captured.get(name) or "")) for m in failure.decisive for name in PAIR)
+    told = (number(str(m.captured.get(name))) for m in failure.decisive for name in PAIR)
     pairs = [rank for rank in told if rank is not None]
     seen = _naming("", failure, tuple(dict.fromkeys((*ranks, *pairs))), hosts)
     other_end = texts(failure.values.get("peer")) if failure.rule.side == "seen" else ()
