@@ -132,3 +132,15 @@ def test_line_without_a_level_passes_each_symptom_and_another_only_its_own(level
     passing = [s for s in BY_LEVEL if s.format is None and _allows(s, (bare.kind, bare.format, bare.told_level))]
     assert passing == [s for s in BY_LEVEL if s.format is None and (level is None or level in s.level)]
     assert passing or level == "info"
+
+
+OF_OTHERS = {
+    "NCCL": ["k7n12:811:902 [0] NCCL INFO Connected all rings", "k7n12:811:902 [0] NCCL INFO Connected all trees"],
+    "kernel": ["[  812.004211] usb 1-1: new device found", "[  813.104215] perf: interrupt took too long"],
+    "next command": ["lena@k7n12:~/run$ ./other.sh", *WORK],
+}
+
+
+@pytest.mark.parametrize("lines", OF_OTHERS.values(), ids=OF_OTHERS)
+def test_line_of_a_library_the_kernel_or_another_command_is_no_work(lines, knowledge):
+    assert verdict(WORK[0], COMPLAINTS["cma"], *lines, *lines, knowledge=knowledge) == "failed"

@@ -92,3 +92,12 @@ def test_kept_folder_gives_the_same_answer_as_the_streams(tmp_path):
     (one := tmp_path.with_name("one.log")).write_bytes(b"".join(kept))
     told = [logdoctor.diagnose(place).causes[0].signature for place in (tmp_path, Path(one))]
     assert told[0] == told[1]
+
+
+def test_process_that_the_command_leaves_behind_does_not_hold_the_job(tmp_path):
+    start = time.monotonic()
+    words = [sys.executable, "-m", "logdoctor", "run", "--", "sh", "-c", "sleep 30 & echo started; exit 4"]
+    with (tmp_path / "out").open("wb") as out:
+        done = subprocess.run(words, stdout=out, stderr=subprocess.DEVNULL, check=False, timeout=60)
+    assert (done.returncode, (tmp_path / "out").read_bytes()) == (4, b"started\n")
+    assert time.monotonic() - start < 28

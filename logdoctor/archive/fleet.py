@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from logdoctor.archive.bad_hosts import BadHost, HostCounter, blamed_hosts
 from logdoctor.archive.checkpoint_log import CheckpointLog
-from logdoctor.archive.record import JobRecord, end_time
+from logdoctor.archive.record import JobRecord, day_of, end_time
 from logdoctor.model import InputError
 from logdoctor.redaction import redact_secrets
 
@@ -182,15 +182,15 @@ class _FleetCounter:
         self._hosts.add(record)
         ended = end_time(record)
         self._span = (ended, ended) if self._span is None else (min(self._span[0], ended), max(self._span[1], ended))
-        self._diagnosed_on[_day(ended)] += 1
+        self._diagnosed_on[day_of(ended)] += 1
         self._count("verdicts", record.verdict, record)
         if record.attempts > 1:
             self._count("restarted", "", record)
         if record.verdict not in FAILED:
             return
         self._count("causes", record.signature, record)
-        self._causes_on.setdefault(_day(ended), Counter())[record.signature] += 1
-        failed = self._failed_on.setdefault(_day(ended), {})
+        self._causes_on.setdefault(day_of(ended), Counter())[record.signature] += 1
+        failed = self._failed_on.setdefault(day_of(ended), {})
         if len(failed) < MAX_JOBS_LISTED:
             failed[record.job] = record.decision
         if record.attempts > 1:
@@ -279,14 +279,6 @@ def _address(peer: str) -> str:
     """Return the address without the port: ``10.0.0.7`` for ``10.0.0.7:4431`` and ``10.0.0.7<4431>``."""
     host = peer.partition("<")[0]
     return host.rpartition(":")[0] or host
-
-
-def _day(seconds: float) -> str:
-    """Return a date such as ``2026-11-16``. Returns an empty text if ``seconds`` is outside the calendar."""
-    try:
-        return str(datetime.fromtimestamp(seconds, timezone.utc).date())
-    except (ValueError, OverflowError, OSError):
-        return ""
 
 
 def _sum_by_period(days: dict[str, Counter[str]], period: Period) -> dict[str, Counter[str]]:

@@ -111,6 +111,14 @@ def end_time(record: JobRecord) -> float:
     return record.ended if record.ended is not None and record.ended > 0 else record.changed
 
 
+def day_of(seconds: float) -> str:
+    """Return a date in UTC such as ``2026-11-16``, "" if the time is unknown (0) or outside the calendar."""
+    try:
+        return str(datetime.fromtimestamp(seconds, timezone.utc).date()) if seconds > 0 else ""
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
 def make_record(job: JobFiles, diagnosis: Diagnosis) -> JobRecord:
     """Make the record of ``job`` from its diagnosis."""
     diagnosis = escape_all(diagnosis)

@@ -7,12 +7,15 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 CHUNK = 1 << 16
+LEFT_BEHIND = 2.0
+"""Seconds without a byte after the end of the command, after which nobody waits for its output any more."""
 FORWARDED = tuple(
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGCONT")
@@ -29,45 +32,62 @@ def run_command(command: Sequence[str], folder: Path) -> int:
     Raises OSError if it cannot be started.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None  # noqa: S101 - pipes were asked for
     assert process.stderr is not None  # noqa: S101
     with _forward_signals(process):
         pumps = [
-            threading.Thread(target=_pump, args=(source, target, folder / name), daemon=True)
-            for source, target, name in (
-                (process.stdout, sys.stdout.buffer, STREAMS[0]),
-                (process.stderr, sys.stderr.buffer, STREAMS[1]),
-            )
+            Pump(process.stdout, sys.stdout.buffer, folder / STREAMS[0]),
+            Pump(process.stderr, sys.stderr.buffer, folder / STREAMS[1]),
         ]
-        for pump in pumps:
-            pump.start()
         code = process.wait()
         for pump in pumps:
-            pump.join()
+            pump.finish()
     (folder / END).write_text(_end_of(process.pid, code), "utf-8")
     return 128 - code if code < 0 else code
 
 
-def _pump(source: IO[bytes], target: IO[bytes], file: Path) -> None:
-    """Pass bytes through at once, and keep them as long as the disk does."""
-    kept: IO[bytes] | None = file.open("wb", buffering=0)
-    reads = getattr(source, "read1", source.read)
-    closed = False
-    while chunk := reads(CHUNK):
-        if not closed:
-            try:
-                target.write(chunk)
-                target.flush()
-            except (BrokenPipeError, ValueError):  # nobody reads any more; the command goes on
-                closed = True
-        if kept is not None:
-            try:
-                kept.write(chunk)
-            except OSError:  # the disk is full; the output still passes
-                kept = None
-    if kept is not None:
-        kept.close()
+class Pump(threading.Thread):
+    """Passes bytes through at once, and keeps them as long as the disk does."""
+
+    def __init__(self, source: IO[bytes], target: IO[bytes], file: Path) -> None:
+        super().__init__(daemon=True)
+        self._source, self._target, self._file = source, target, file
+        self._waits_since: float | None = None
+        """The time since which it waits for bytes of the command, None while it writes."""
+        self.start()
+
+    def run(self) -> None:
+        target: IO[bytes] | None = self._target
+        with self._file.open("wb", buffering=0) as file:
+            kept: IO[bytes] | None = file
+            while chunk := self._read():
+                target, kept = _write(chunk, target), _write(chunk, kept)
+
+    def finish(self) -> None:
+        """Wait for the last bytes. A process that the command left behind may hold the pipe for ever."""
+        while self.is_alive():
+            self.join(0.1)
+            if self._waits_since is not None and time.monotonic() - self._waits_since > LEFT_BEHIND:
+                return
+
+    def _read(self) -> bytes:
+        self._waits_since = time.monotonic()
+        chunk = self._source.read(CHUNK)
+        self._waits_since = None
+        return chunk
+
+
+def _write(chunk: bytes, sink: IO[bytes] | None) -> IO[bytes] | None:
+    """Write to the sink. Return None if it is gone: a reader that went away or a full disk must not end the command."""
+    if sink is None:
+        return None
+    try:
+        sink.write(chunk)
+        sink.flush()
+    except (OSError, ValueError):
+        return None
+    return sink
 
 
 @contextmanager

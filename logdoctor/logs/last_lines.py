@@ -15,11 +15,12 @@ from logdoctor.pack.regexes import later
 
 MIN_ROWS = 3
 """Lines of a table: its head, a rule and a row."""
-_PROMPT = later(
+PROMPT = later(
     r"^(?:\([\w./-]{1,60}\) ?){0,2}(?:\[[a-z_][\w.-]{0,31}@[\w.-]{1,64}(?: [^\]]{1,120})?\] ?[$#%]"
     r"|[a-z_][\w.-]{0,31}@[\w.-]{1,64}[: ][^\n$#%]{0,120}[$#%]|(?:ba|z|k)?sh-\d[\d.]{0,4}[$#]|PS [A-Z]:\\[^\n>]{0,160}>"
     r"|[➜❯$](?=\s|$))(?P<command>[^\n]*)$"
 )
+"""A prompt of a shell: the program above it has ended."""
 _NO_COMMAND = later(r"^ *(?:exit|logout)?\s*$")
 _GOES_ON = later(
     r"&\s*$|^ *(?:sudo )?(?:(?:kubectl|oc|docker|podman|ray|sky|gcloud|aws)\b.*"
@@ -53,13 +54,13 @@ def find_end(logs: Iterable[Sequence[Line]]) -> Record | None:
 
 
 def _commands(lines: Sequence[Line]) -> list[str]:
-    prompts = (_PROMPT.search(line.text) for line in lines)
+    prompts = (PROMPT.search(line.text) for line in lines)
     return [prompt["command"] for prompt in prompts if prompt and not _NO_COMMAND.search(prompt["command"])]
 
 
 def _end_in_shell(lines: Sequence[Line]) -> Line | None:
     """Return the line of the prompt that stands again below a command, if that ran to its own end."""
-    prompt = _PROMPT.search(lines[-1].text)
+    prompt = PROMPT.search(lines[-1].text)
     interrupted = any(_INTERRUPT.search(line.text) for line in lines)
     waits = prompt and _NO_COMMAND.search(prompt["command"]) and not _GOES_ON.search(_commands(lines)[-1])
     return lines[-1] if waits and not interrupted else None

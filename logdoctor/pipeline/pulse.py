@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from logdoctor.logs.last_lines import PROMPT
 from logdoctor.logs.line_parser import LineParser, read_message
 from logdoctor.logs.record_pattern import Message
 from logdoctor.model import Candidate, Line
@@ -43,8 +44,6 @@ OF_OTHERS = later(
     r"|\[ *\d+\.\d{6}\] )"
 )
 """Beginnings of lines of launchers, libraries, shells and the kernel, and of Python's warnings."""
-PROMPT = later(r"(?:\([\w./-]{1,60}\) ?){0,2}\[?[a-z_][\w.-]{0,31}@[\w.-]{1,64}(?:[ :][^\n]{0,120}?)?\]? ?[$#%](?: |$)")
-"""A prompt of a shell: the program above it has ended, and what follows is of another one."""
 SAYS_SOMETHING = later(r"[A-Za-z]{3}|\d\s+[-+\d.]")
 """A word, or two numbers of a table."""
 
@@ -80,7 +79,7 @@ def hear_work(logs: Sequence[Excerpt], pack: Knowledge, first: Line, last: Line)
     parser, work, taken = LineParser(file, search, 0, confirm), list[Line](), set[int]()
     raws = [line.text.encode() for line in lines]
     for at, (line, raw) in enumerate(zip(lines, raws, strict=True)):
-        if line.number > last.number and PROMPT.match(line.text):
+        if line.number > last.number and PROMPT.match(line.text):  # what follows is of another program
             break
         below = partial(iter, raws[at + 1 : at + 1 + MAX_BLOCK])
         records = parser.parse(Candidate(raw, line.number, tuple(search(raw)), below))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
 
 from logdoctor.archive.bad_hosts import BadHost
+from logdoctor.archive.record import day_of
 from logdoctor.pack.module_names import module_names
 
 Render = Callable[[Sequence[BadHost]], str]
@@ -24,18 +24,10 @@ def load_renderer(name: str) -> Render:
     return render
 
 
-def day(seconds: float) -> str:
-    """Return the date in UTC, "" if the time is unknown or outside the calendar."""
-    try:
-        return str(datetime.fromtimestamp(seconds, timezone.utc).date()) if seconds > 0 else ""
-    except (ValueError, OverflowError, OSError):
-        return ""
-
-
 def reason(host: BadHost) -> str:
     """Return why the host is on the list: ``cuda.ecc x4 in 30 jobs, 2026-11-02 to 2026-11-20, GPU 3``."""
     causes = ", ".join(f"{signature} x{count}" for signature, count in host.signatures)
-    days = " to ".join(dict.fromkeys(filter(None, (day(host.first), day(host.last)))))
+    days = " to ".join(dict.fromkeys(filter(None, (day_of(host.first), day_of(host.last)))))
     gpu = f"GPU {host.gpu}" if host.gpu else ""
     return ", ".join(filter(None, (f"{causes} in {host.jobs} jobs", days, gpu)))
 

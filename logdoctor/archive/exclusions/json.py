@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from logdoctor.archive.bad_hosts import BadHost
-from logdoctor.archive.exclusions import day, reason
+from logdoctor.archive.exclusions import reason
+from logdoctor.archive.record import day_of
 
 
 def rows(hosts: Sequence[BadHost]) -> list[dict[str, Any]]:
@@ -20,8 +21,8 @@ def rows(hosts: Sequence[BadHost]) -> list[dict[str, Any]]:
             "jobs": host.jobs,
             "expected": round(host.expected, 3),
             "confidence": round(1 - host.chance, 4),
-            "first": day(host.first),
-            "last": day(host.last),
+            "first": day_of(host.first),
+            "last": day_of(host.last),
             "signatures": dict(host.signatures),
             "examples": [*host.examples[:10]],
         }

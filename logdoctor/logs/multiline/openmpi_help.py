@@ -105,7 +105,7 @@ def read_help_text(head: Message, fields: Mapping[str, Value], below: Iterator[M
         taken = [line.below for line in lines[1:]]
     text = join_help([line.text for line in lines])
     text = "\n".join([text, *(line.strip() for line in list_lines if line.strip() not in text)])
-    level: Level | None = "warning" if help_level(text) == "warning" and not _MILD.search(text) else None
+    level: Level | None = "warning" if _is_note(text) else None
     return Multiline(text, {**help_fields(text), **fields}, tuple(taken), level=level)
 
 
@@ -185,13 +185,17 @@ def join_help(lines: list[str]) -> str:
 
 
 def help_level(text: str) -> Level:
-    """Return the level of a help text, from its own words and from the catalogue, which knows the mere notes."""
+    """Return the level of a help text, from its own words and from the catalogue."""
     first = text.partition("\n")[0]
     if _FATAL.search(text) and not first.startswith("WARNING"):
         return "fatal"
+    return "warning" if _is_note(text) or _MILD.search(text) else "error"
+
+
+def _is_note(text: str) -> bool:
+    """Return whether the catalogue knows the text as a mere note."""
     known = find_printed(text, CATALOGUE)
-    is_note = known is not None and known.columns.get("signature") == "note"
-    return "warning" if is_note or _MILD.search(text) else "error"
+    return known is not None and known.columns.get("signature") == "note"
 
 
 def help_fields(text: str) -> dict[str, Value]:

@@ -51,8 +51,6 @@ OF_LIBRARIES = frozenset({"RuntimeError", "SystemError", "Exception"})
 """Built-in exceptions under which libraries report their own failures."""
 FOLLOWS = frozenset({"slurm.stopped", "frameworks.killed"})
 """Kinds that are always consequences, because a launcher ends the remaining processes of a job."""
-
-
 LONG_ENOUGH = 12
 """Letters of a value by which a line is known again."""
 
