@@ -15,8 +15,8 @@ from typing import Any
 from msgspec import Struct
 
 from logdoctor.inputs import open_streams
-from logdoctor.inputs.paths import LEAVES, holds_scan_results, is_inside, may_be_log
-from logdoctor.inputs.remote import is_remote, list_remote, mask_urls, open_if_remote
+from logdoctor.inputs.paths import LEAVES, holds_scan_results, is_inside, is_remote, may_be_log
+from logdoctor.inputs.remote import list_remote, mask_urls, open_if_remote
 from logdoctor.inputs.streams import ProblemReporter
 from logdoctor.model import InputError, Job, Problem
 

@@ -14,8 +14,8 @@ from msgspec import Struct
 from logdoctor.archive.file_listing import File, list_files, list_members
 from logdoctor.inputs.grouping import Group, GroupedBy, group_files, is_archive
 from logdoctor.inputs.many_jobs import read_start, without_documents
-from logdoctor.inputs.paths import sort_for_reading
-from logdoctor.inputs.remote import is_remote, mask_urls
+from logdoctor.inputs.paths import is_remote, sort_for_reading
+from logdoctor.inputs.remote import mask_urls
 from logdoctor.model import InputError, Problem
 
 

@@ -13,8 +13,7 @@ from typing import IO, cast
 from logdoctor.inputs.bounds import Bounds, Budget
 from logdoctor.inputs.inventory import Inventory
 from logdoctor.inputs.opening import Opener
-from logdoctor.inputs.paths import Finder
-from logdoctor.inputs.remote import is_remote, list_remote, mask_urls, open_if_remote
+from logdoctor.inputs.paths import Finder, is_remote
 from logdoctor.inputs.streams import ProblemReporter
 from logdoctor.model import InputError, Job, Problem, Stream
 
@@ -55,6 +54,8 @@ def open_streams(
 
 
 def _open_remote(url: str, opener: Opener, report: ProblemReporter, *, named: bool) -> Iterator[Stream]:
+    from logdoctor.inputs.remote import list_remote, mask_urls, open_if_remote
+
     try:
         for file in list_remote(url):
             yield from opener.open_file(cast("IO[bytes]", open_if_remote(file.url)))

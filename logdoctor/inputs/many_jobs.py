@@ -20,11 +20,10 @@ from logdoctor.model.escape import escape
 NAMED_JOBS = 3
 
 
-def refuse_many_jobs(paths: Iterable[str]) -> None:
-    """Raise `ManyJobsError` if one of the paths is a folder of several jobs."""
-    for path in paths:
-        jobs = find_jobs_in_folder(path) if os.path.isdir(path) else []  # noqa: PTH112 - takes any text
-        if jobs:
+def refuse_many_jobs(folders: Iterable[str]) -> None:
+    """Raise `ManyJobsError` if one of the folders holds several jobs."""
+    for path in folders:
+        if jobs := find_jobs_in_folder(path):
             names = ", ".join(map(escape, jobs[:NAMED_JOBS])) + (", ..." if len(jobs) > NAMED_JOBS else "")
             cure = f"name one of them, or scan them all: logdoctor scan {escape(shlex.quote(path))}"
             raise ManyJobsError(f"these look like {len(jobs)} jobs ({names})", escape(path), help=cure)

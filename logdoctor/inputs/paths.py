@@ -50,6 +50,11 @@ class InputFile(NamedTuple):
     explicit: bool
 
 
+def is_remote(path: str) -> bool:
+    """Return whether ``path`` is a URL."""
+    return "://" in path
+
+
 def may_be_log(path: str) -> bool:
     """Report whether a file under this relative path is worth opening.
 

@@ -8,7 +8,7 @@ from typing import IO, Any, cast
 
 from msgspec import Struct
 
-from logdoctor.inputs.paths import may_be_log
+from logdoctor.inputs.paths import is_remote, may_be_log
 from logdoctor.model import InputError
 from logdoctor.model.extras import needs_extra
 
@@ -19,11 +19,6 @@ _QUERY_OF_URL = re.compile(r"(\b(?:https?|ftps?)://[^\s?#]*\?)[^\s'\"]+", re.IGN
 def mask_urls(text: str) -> str:
     """Return ``text`` without the user, the password and the query of each URL."""
     return _QUERY_OF_URL.sub(r"\1***", _USER_OF_URL.sub(r"\1***@", text))
-
-
-def is_remote(path: str) -> bool:
-    """Return whether ``path`` is a URL."""
-    return "://" in path
 
 
 class RemoteFile(Struct, frozen=True):

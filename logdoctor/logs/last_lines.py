@@ -75,10 +75,11 @@ def _result(lines: Sequence[Line]) -> Line | None:
     """Return the last line of a result or a table of results, if no such was printed before."""
     while lines and _RULE.search(lines[-1].text) and not _TABLE.search(lines[-1].text):
         lines = lines[:-1]
-    texts = [read_message(line.text).text for line in lines]
-    if not texts:
+    last = read_message(lines[-1].text).text if lines else ""
+    if not (_RESULT.search(last) or _TABLE.search(last)):
         return None
-    if _RESULT.search(texts[-1]):
+    texts = [read_message(line.text).text for line in lines]
+    if _RESULT.search(last):
         return None if any(map(_RESULT.search, texts[:-1])) else lines[-1]
     size = next((n for n, text in enumerate(reversed(texts)) if not _TABLE.search(text)), len(texts))
     above, table = texts[: len(texts) - size], texts[len(texts) - size :]

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from logdoctor.classifier import FeatureCounter
 from logdoctor.inputs import Bounds, Inventory, open_streams
-from logdoctor.inputs.many_jobs import refuse_many_jobs
 from logdoctor.logs.about import is_about_peers
 from logdoctor.logs.complaints import find_complaint, is_own_end, is_plain, may_be_first_failure
 from logdoctor.logs.fallback_messages import read_fallback_messages
@@ -101,8 +100,11 @@ def diagnose(
     pack = knowledge or gather(rule_folders(rules))
     given = [*_as_inputs(inputs), *_held(text.encode() if text is not None else None, "<text>"), *_held(data, "<data>")]
     job = replace(make_job(given, name), found=found, follow_links=follow_links)
-    if not found:
-        refuse_many_jobs(path for path in job.paths if isinstance(path, str))
+    folders = [path for path in job.paths if isinstance(path, str) and os.path.isdir(path)]  # noqa: PTH112 - any text
+    if folders and not found:
+        from logdoctor.inputs.many_jobs import refuse_many_jobs  # its imports would slow the start for a file
+
+        refuse_many_jobs(folders)
     if watch is not None:
         watch(job.name, 0)  # the rules are loaded, the reading begins
     reader = JobReader(job, pack, bounds, watch)
@@ -232,7 +234,7 @@ class Observed:
         lives = self.reasoner.state.lives
         lives.line_counts = reader.lengths
         lives.hear_work = cache(partial(hear_work, reader.excerpts.logs, reader.pack))
-        lives.shown_end = find_end(map(_kept_lines, reader.excerpts.logs))
+        lives.find_end = cache(lambda: find_end(map(_kept_lines, reader.excerpts.logs)))
         self._read_file_names(reader)
         for record in _find_overlooked(reader, self.reasoner, self._first_failures):
             self._observe(record, reader)

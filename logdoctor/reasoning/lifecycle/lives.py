@@ -7,7 +7,7 @@ each life its last record, its first failures and a few ends are kept.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Literal
 
 from msgspec import Struct, field
@@ -70,6 +70,11 @@ class Lifecycle(Struct):
         self.orders.clear()
 
 
+def find_nothing() -> Record | None:
+    """Return no end, as long as the log was not read to its end."""
+    return None
+
+
 class Lives:
     """All lives of a job, updated record by record."""
 
@@ -102,8 +107,8 @@ class Lives:
         """`Record.order` of the last start of the program."""
         self.result: Record | None = None
         """Final result of the program, if no process had ended before."""
-        self.shown_end: Record | None = None
-        """Last line of a log that shows that the program ended, but not how. It tells nothing else."""
+        self.find_end: Callable[[], Record | None] = find_nothing
+        """Returns the last line of a log that shows that the program ended, but not how."""
         self._any_ended = False
         self.activity: dict[str, Record] = {}
         """Last step or phase in each file before a process there waited in vain."""

@@ -43,8 +43,9 @@ def _find_shown_end(
     The program must have worked, and no count may say that work is left. Tables of results are printed on the way too,
     so a count must show that none is left.
     """
-    lives, step, end = state.lives, state.steps.last, state.lives.shown_end
-    if end is None or lives.any_failed or not in_run(end) or _is_followed_by_work(end, state):
+    lives, step = state.lives, state.steps.last
+    end = None if lives.any_failed else lives.find_end()
+    if end is None or not in_run(end) or _is_followed_by_work(end, state):
         return None
     if not (step or lives.result or lives.greetings or state.phases or has_heartbeat()):
         return None
