@@ -105,7 +105,8 @@ def read_help_text(head: Message, fields: Mapping[str, Value], below: Iterator[M
         taken = [line.below for line in lines[1:]]
     text = join_help([line.text for line in lines])
     text = "\n".join([text, *(line.strip() for line in list_lines if line.strip() not in text)])
-    level: Level | None = "warning" if _is_note(text) else None
+    is_mere_note = _is_note(text) and not _MILD.search(text)  # a text that calls itself a warning has a format's level
+    level: Level | None = "warning" if is_mere_note else None
     return Multiline(text, {**help_fields(text), **fields}, tuple(taken), level=level)
 
 
