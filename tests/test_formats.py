@@ -375,6 +375,14 @@ def test_each_sample_gives_exactly_its_records(name, knowledge):
     assert not any(wrong), "\n".join(filter(None, wrong))
 
 
+def test_no_rule_picks_a_line_of_a_healthy_start_of_nccl(knowledge):
+    """Each rank prints hundreds of them: what picks them makes all logs slow."""
+    healthy = [sample.log for sample in formats()["nccl"].samples if not sample.records]
+    assert len(healthy) > 5
+    found = [record.text for log in healthy for record in events([io.BytesIO(log.encode() + b"\n")], knowledge=knowledge)]
+    assert found == []
+
+
 def test_each_record_pattern_gives_a_record_of_a_sample(knowledge, monkeypatch):
     """The pattern `(?!)` matches nothing: its `line` picks lines for the rules."""
     shown, parse = set[int](), LineParser._parse_match
