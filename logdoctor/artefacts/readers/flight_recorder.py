@@ -1,0 +1,184 @@
+"""Dumps of PyTorch's Flight Recorder: the collectives of one rank, as a pickle or as JSON (torch 2.2 to 2.15).
+
+A dump does not name its rank; the last number of the file's name is it. Its entries are a ring, so old calls may be
+gone. The state of an entry stays ``scheduled`` with gloo, and with NCCL while its watchdog cannot look. Groups have a
+number of their own in each rank (``pg_id``), so only name and description tell which group it is.
+
+Sources: torch/csrc/distributed/c10d/FlightRecorder.hpp, FlightRecorderDetail.hpp, TraceUtils.h.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+from logdoctor.artefacts.document import Damaged, Document, Fact
+from logdoctor.artefacts.json_pieces import members
+from logdoctor.artefacts.plain_pickle import load
+from logdoctor.model import Source, Value
+from logdoctor.model.numbers import number
+
+KIND = "flight-recorder"
+MAX_ENTRIES = 1 << 17
+_KEYS = re.compile(rb"(?:pg_config|pg_status|collective_seq_id|nccl_comm_state|profiling_name)(?:\"\s*:|q|\x94)")
+_NUMBERS = re.compile(r"\d+")
+_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
+_COUNTS = ("last_enqueued_collective", "last_completed_collective")
+_TOLD = ("profiling_name", "collective_seq_id", "process_group", "state")
+_INSTALLED = re.compile(r"(?:site|dist)-packages/|/lib/python3\.\d+/|^<")
+
+
+class Call(NamedTuple):
+    """A collective that the rank enqueued."""
+
+    where: str
+    seq: int
+    is_over: bool
+    entry: Mapping[str, Any]
+
+
+def sniff(head: bytes) -> bool:
+    is_pickle = head[:1] == b"\x80" and head[1:2] in (b"\2", b"\3", b"\4", b"\5")
+    return (is_pickle or head.lstrip()[:1] in (b"{", b"[")) and _KEYS.search(head) is not None
+
+
+def read(document: Document) -> Iterator[Fact]:
+    """Yield one fact for each group in which the rank made a call, and one for each that only its number names."""
+    configs, states, entries = dict[str, Any](), dict[int, Mapping[str, Any]](), list[tuple[str, Mapping[str, Any]]]()
+    for where, value in _pieces(document):
+        if where == "pg_config" and isinstance(value, dict):
+            configs = value
+        elif where == "pg_status" and isinstance(value, dict):
+            states = {key: s for name, s in value.items() if (key := _int(name)) is not None and isinstance(s, dict)}
+        elif where.endswith("]") and isinstance(value, dict) and not value.get("is_p2p"):
+            entries.append((where, value))
+    groups = dict[tuple[str, str], list[Call]]()
+    for where, entry in entries:
+        call = _call(where, entry, states.get(_int(entry.get("pg_id")) or 0, {}))
+        groups.setdefault(_group(entry), []).append(call)
+    source = Source(rank=_rank_in(document.file_name, configs))
+    for group, calls in groups.items():
+        state = states.pop(_int(calls[-1].entry.get("pg_id")) or 0, {})
+        yield _fact(group, calls, _members(configs, group[0], only=len(groups) == 1), state, source)
+    for pg_id, state in sorted(states.items()):
+        fields, text = {"pg_id": pg_id, **_counts(state)}, _quote(state, *_COUNTS)
+        yield Fact("flight_recorder.status", text, fields, where=f"pg_status[{pg_id}]", source=source)
+
+
+def _pieces(document: Document) -> Iterator[tuple[str, Any]]:
+    """Yield the members of the dump, of its entries each."""
+    pieces = _unpickled(document) if document.peek() == b"\x80" else ((p.where, p.value) for p in members(document))
+    for count, piece in enumerate(pieces):
+        if count > MAX_ENTRIES:
+            raise Damaged(f"it has more than {MAX_ENTRIES} entries")
+        yield piece
+
+
+def _unpickled(document: Document) -> Iterator[tuple[str, Any]]:
+    dump = load(document)
+    for key, value in dump.items() if isinstance(dump, dict) else [("", dump)]:
+        if isinstance(value, list):
+            yield from ((f"{key}[{at}]", entry) for at, entry in enumerate(value))
+        else:
+            yield str(key), value
+
+
+def _group(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Return name and description of the group of a call."""
+    group = entry.get("process_group")
+    return (str(group[0]), str(group[1])) if isinstance(group, list | tuple) and len(group) == 2 else ("", "")
+
+
+def _call(where: str, entry: Mapping[str, Any], state: Mapping[str, Any]) -> Call:
+    """Return a call. With gloo only "retired" tells that it is over; NCCL retires what ran into its limit too."""
+    seq = _int(entry.get("collective_seq_id", entry.get("seq_id"))) or 0
+    is_over = (
+        entry.get("state") == "completed"
+        or bool(entry.get("time_discovered_completed_ns"))
+        or seq <= (_int(state.get("last_completed_collective")) or 0)
+        or (bool(entry.get("retired")) and str(entry.get("profiling_name")).startswith("gloo"))
+    )
+    return Call(where, seq, is_over, entry)
+
+
+def _fact(
+    group: tuple[str, str], calls: Sequence[Call], ranks: tuple[int, ...], state: Mapping[str, Any], source: Source
+) -> Fact:
+    """Return how far the rank came in a group, with the first call that is not over, else its last call."""
+    first = min((call for call in calls if not call.is_over), key=lambda call: call.seq, default=None)
+    told = first or max(calls, key=lambda call: call.seq)
+    over = [call.seq for call in calls if call.is_over]
+    backend, _, operation = str(told.entry.get("profiling_name")).partition(":")
+    counts = _counts(state)
+    fields: dict[str, Value | None] = {
+        "pg": group[0],
+        "description": group[1],
+        "members": ranks,
+        "pg_id": _int(told.entry.get("pg_id")),
+        "enqueued": max(call.seq for call in calls) if "enqueued" not in counts else counts["enqueued"],
+        "completed": max((*over, counts.get("completed", 0))),
+        "waits_in" if first else "last_call": told.seq,
+        "op": operation or backend,
+        "backend": backend if operation else None,
+        "size": _elements(told.entry.get("input_sizes")),
+        "dtype": str(told.entry.get("input_dtypes")),
+        "timeout_ms": _int(told.entry.get("timeout_ms")),
+        "own_frame": _own_frame(told.entry.get("frames")),
+    }
+    known = {name: value for name, value in fields.items() if value not in (None, "", ())}
+    return Fact("flight_recorder.group", _quote(told.entry, *_TOLD), known, where=told.where, source=source)
+
+
+def _counts(state: Mapping[str, Any]) -> dict[str, int]:
+    counts = zip(("enqueued", "completed"), (_int(state.get(name)) for name in _COUNTS), strict=True)
+    return {name: count for name, count in counts if count is not None}
+
+
+def _quote(entry: Mapping[str, Any], *names: str) -> str:
+    """Return members of an entry as they stand in JSON."""
+    return ", ".join(f'"{name}": {json.dumps(entry[name], ensure_ascii=False)}' for name in names if name in entry)
+
+
+def _members(configs: Mapping[str, Any], name: str, *, only: bool) -> tuple[int, ...]:
+    """Return the global ranks of a group. Groups of gloo share one nameless entry, which the last one wrote."""
+    config = configs.get(name) or (configs.get("") if only else None)
+    return _ranks(str(config.get("ranks"))) if isinstance(config, dict) else ()
+
+
+@lru_cache(maxsize=512)
+def _ranks(text: str) -> tuple[int, ...]:
+    """Return ``(0, 1)`` for ``[0, 1]``. The ranks of one job share the value."""
+    return tuple(rank for digits in _NUMBERS.findall(text) if (rank := number(digits)) is not None)
+
+
+def _rank_in(name: str, configs: Mapping[str, Any]) -> int | None:
+    """Return the last number of a file's name, unless it is no member of any group."""
+    numbers = _NUMBERS.findall(_SUFFIX.sub("", name))
+    rank = number(numbers[-1]) if numbers else None
+    told = (_ranks(str(config.get("ranks"))) for config in configs.values() if isinstance(config, dict))
+    known = {rank for ranks in told for rank in ranks}
+    return rank if rank in known or not known else None
+
+
+def _elements(sizes: Any) -> int | None:
+    """Return the number of elements of all tensors of a call."""
+    shapes = [shape for shape in sizes if isinstance(shape, list)] if isinstance(sizes, list) else []
+    return sum(prod(n for n in shape if isinstance(n, int)) for shape in shapes) if shapes else None
+
+
+def _own_frame(frames: Any) -> str:
+    """Return the innermost frame that is of no installed package, as ``file:line function``."""
+    for frame in frames if isinstance(frames, list) else ():
+        if isinstance(frame, dict) and not _INSTALLED.search(file := str(frame.get("filename"))):
+            return f"{file}:{frame.get('line')} {frame.get('name')}"
+    return ""
+
+
+def _int(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    return value if isinstance(value, int) else number(value) if isinstance(value, str) else None
