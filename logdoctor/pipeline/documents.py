@@ -8,12 +8,12 @@ from functools import partial
 
 from msgspec.structs import asdict, replace
 
-from logdoctor.artefacts import Damaged, Document, Fact, Passage, read
+from logdoctor.artefacts import Damaged, Document, Fact, Passage, is_per_host, read
 from logdoctor.logs import lifecycle_signs, record_patterns
 from logdoctor.logs.about import add_subject
 from logdoctor.logs.line_parser import MAX_LINE_LENGTH, LineParser
 from logdoctor.logs.object_states import read_state
-from logdoctor.logs.source_from_filename import source_from_filename
+from logdoctor.logs.source_from_filename import host_in_name, source_from_filename
 from logdoctor.matcher.matcher import Matcher
 from logdoctor.matcher.window import ReadInto
 from logdoctor.model import InputError, Level, Line, Record, Source, Stream, Value, without_impossible_rank
@@ -31,7 +31,10 @@ class DocumentReader:
         self._stream, self._matcher, self._confirm = stream, matcher, confirm
         self._buffer = memoryview(bytearray(1 << 16))
         self.order, self.bytes, self.lines = start, 0, 0
-        self._name_source = source_from_filename(stream.name)
+        name_source = source_from_filename(stream.name)
+        if is_per_host(stream.document) and name_source.host is None:
+            name_source = replace(name_source, host=host_in_name(stream.name))
+        self._name_source = name_source
 
     def records(self, readinto: ReadInto) -> Iterator[Record]:
         """Yield the records. A document that is damaged is reported with the reason."""
