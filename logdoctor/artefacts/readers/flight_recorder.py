@@ -47,26 +47,53 @@ def sniff(head: bytes) -> bool:
 
 
 def read(document: Document) -> Iterator[Fact]:
-    """Yield one fact for each group in which the rank made a call, and one for each that only its number names."""
-    configs, states, entries = dict[str, Any](), dict[int, Mapping[str, Any]](), list[tuple[str, Mapping[str, Any]]]()
+    """Yield a fact about the dump, and one for each group of the rank."""
+    parts, entries = dict[str, Any](), list[tuple[str, Mapping[str, Any]]]()
     for where, value in _pieces(document):
-        if where == "pg_config" and isinstance(value, dict):
-            configs = value
-        elif where == "pg_status" and isinstance(value, dict):
-            states = {key: s for name, s in value.items() if (key := _int(name)) is not None and isinstance(s, dict)}
-        elif where.endswith("]") and isinstance(value, dict) and not value.get("is_p2p"):
+        if not where.endswith("]"):
+            parts[where] = value
+        elif isinstance(value, dict) and not value.get("is_p2p"):
             entries.append((where, value))
+    configs, states = _tables(parts.get("pg_config")), _tables(parts.get("pg_status"))
+    source = Source(rank=_rank_in(document.file_name, configs))
+    world = max((len(_ranks(config)) for config in configs.values() if config.get("desc") == "default_pg"), default=0)
+    about = {"version": str(parts.get("version", "1")), **({"world": world} if world else {})}
+    yield Fact("flight_recorder.dump", _quote(parts, "version"), about, where="version", source=source)
     groups = dict[tuple[str, str], list[Call]]()
     for where, entry in entries:
-        call = _call(where, entry, states.get(_int(entry.get("pg_id")) or 0, {}))
-        groups.setdefault(_group(entry), []).append(call)
-    source = Source(rank=_rank_in(document.file_name, configs))
+        groups.setdefault(_group(entry), []).append(_call(where, entry, states.get(str(entry.get("pg_id")), {})))
+    ids = {group[0]: str(calls[-1].entry.get("pg_id")) for group, calls in groups.items()}
     for group, calls in groups.items():
-        state = states.pop(_int(calls[-1].entry.get("pg_id")) or 0, {})
-        yield _fact(group, calls, _members(configs, group[0], only=len(groups) == 1), state, source)
-    for pg_id, state in sorted(states.items()):
-        fields, text = {"pg_id": pg_id, **_counts(state)}, _quote(state, *_COUNTS)
-        yield Fact("flight_recorder.status", text, fields, where=f"pg_status[{pg_id}]", source=source)
+        ranks = _members(configs, group[0], only=len(groups) == 1)
+        yield _fact(group, calls, ranks, states.get(ids[group[0]], {}), source)
+    for name, pg_id in _groups_by_number(configs, states, ids).items():
+        where, fields = f"pg_status[{pg_id}]", {"pg": name, "description": str(configs[name].get("desc", ""))}
+        known = {**fields, "members": _ranks(configs[name]), **_counts(states[pg_id])}
+        yield Fact("flight_recorder.group", _quote(states[pg_id], *_COUNTS), known, where=where, source=source)
+
+
+def _tables(value: Any) -> dict[str, Mapping[str, Any]]:
+    return (
+        {str(name): table for name, table in value.items() if isinstance(table, dict)}
+        if isinstance(value, dict)
+        else {}
+    )
+
+
+def _groups_by_number(
+    configs: Mapping[str, Any], states: Mapping[str, Any], known: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the number of each group without a call. Names and numbers of groups are given in one order.
+
+    Nothing is returned where they do not pair, or not with the groups whose calls tell both.
+    """
+    names = sorted(configs, key=lambda name: number(name) or 0)
+    ids = sorted(states, key=lambda pg_id: number(pg_id) or 0)
+    paired = dict(zip(names, ids, strict=False))
+    pairs = len(names) == len(ids) and all(number(name) is not None for name in (*names, *ids))
+    if not pairs or any(paired.get(name) != pg_id for name, pg_id in known.items()):
+        return {}
+    return {name: pg_id for name, pg_id in paired.items() if name not in known}
 
 
 def _pieces(document: Document) -> Iterator[tuple[str, Any]]:
@@ -118,7 +145,6 @@ def _fact(
         "pg": group[0],
         "description": group[1],
         "members": ranks,
-        "pg_id": _int(told.entry.get("pg_id")),
         "enqueued": max(call.seq for call in calls) if "enqueued" not in counts else counts["enqueued"],
         "completed": max((*over, counts.get("completed", 0))),
         "waits_in" if first else "last_call": told.seq,
@@ -145,12 +171,15 @@ def _quote(entry: Mapping[str, Any], *names: str) -> str:
 
 def _members(configs: Mapping[str, Any], name: str, *, only: bool) -> tuple[int, ...]:
     """Return the global ranks of a group. Groups of gloo share one nameless entry, which the last one wrote."""
-    config = configs.get(name) or (configs.get("") if only else None)
-    return _ranks(str(config.get("ranks"))) if isinstance(config, dict) else ()
+    return _ranks(configs.get(name) or (configs.get("") if only else None) or {})
+
+
+def _ranks(config: Mapping[str, Any]) -> tuple[int, ...]:
+    return _numbers(str(config.get("ranks")))
 
 
 @lru_cache(maxsize=512)
-def _ranks(text: str) -> tuple[int, ...]:
+def _numbers(text: str) -> tuple[int, ...]:
     """Return ``(0, 1)`` for ``[0, 1]``. The ranks of one job share the value."""
     return tuple(rank for digits in _NUMBERS.findall(text) if (rank := number(digits)) is not None)
 
@@ -159,8 +188,7 @@ def _rank_in(name: str, configs: Mapping[str, Any]) -> int | None:
     """Return the last number of a file's name, unless it is no member of any group."""
     numbers = _NUMBERS.findall(_SUFFIX.sub("", name))
     rank = number(numbers[-1]) if numbers else None
-    told = (_ranks(str(config.get("ranks"))) for config in configs.values() if isinstance(config, dict))
-    known = {rank for ranks in told for rank in ranks}
+    known = {rank for config in configs.values() for rank in _ranks(config)}
     return rank if rank in known or not known else None
 
 
