@@ -32,7 +32,7 @@ REFUSED = {
     )
 }
 """Names of opcodes that are not followed. They look things up, call them, change what is built, or are not needed."""
-_STOP, _GET, _NUMBER, _LIST, _MARK = b".hK]("
+_STOP, _GET, _NUMBER, _LIST, _MARK, _APPENDS = b".hK](e"
 _CONSTANTS = {ord("N"): None, 0x88: True, 0x89: False}
 _GROWING = (list, dict)
 _KEYS = frozenset({str, int})
@@ -71,14 +71,14 @@ class _Machine:
 
         The commonest are followed here, because calls are slow.
         """
-        codes, memo, outer, stack = self.codes, self.memo, self.outer, self.stack
+        codes, memo, outer, recalled, stack = self.codes, self.memo, self.outer, self.recalled, self.stack
         constants, find = _CONSTANTS, _OPCODES.get
         try:
             for code in codes:
                 if code == _GET:
                     value = memo[next(codes)]
                     if type(value) in _GROWING:
-                        self.recalled.add(id(value))
+                        recalled.add(id(value))
                     stack.append(value)
                 elif code == _MARK and len(outer) < MAX_DEPTH:
                     outer.append(stack)
@@ -87,6 +87,9 @@ class _Machine:
                     stack.append(next(codes))
                 elif code == _LIST:
                     stack.append([])
+                elif code == _APPENDS and type(outer[-1][-1]) is list and id(outer[-1][-1]) not in recalled:
+                    outer[-1][-1].extend(stack)
+                    self.stack = stack = outer.pop()
                 elif code in constants:
                     stack.append(constants[code])
                 elif code == _STOP:
@@ -120,11 +123,12 @@ class _Machine:
 
     def take(self, count: int) -> bytes:
         """Return the next bytes. Their number is checked before any is taken."""
-        start = self.at
-        if start + count > len(self.data):
+        left = length_hint(self.codes)
+        if count > left:
             raise _Cut
-        self.codes.__setstate__(start + count)
-        return self.data[start : start + count]
+        end = len(self.data) - left + count
+        self.codes.__setstate__(end)
+        return self.data[end - count : end]
 
     def number(self, size: int) -> int:
         return int.from_bytes(self.take(size), "little")
