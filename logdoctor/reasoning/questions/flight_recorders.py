@@ -120,7 +120,7 @@ def _held_up(
 ) -> Iterator[Record]:
     """Yield the ranks that hold up the others, with the call that shows it of the first of them."""
     group, wait = next(found for found in _calls(groups, late, by))
-    own = {rank: g.records[rank] for g in groups for rank in late if rank in g.records}
+    own = {rank: g.records[rank] for g in (*groups, group) for rank in late if rank in g.records}
     first = own.get(late[0])
     told = first.fields if first and len(late) == 1 else {}
     fields: dict[str, Value | None] = {
