@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 import codecs
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from logdoctor.artefacts.document import Damaged, Document
@@ -72,13 +71,22 @@ def _elements(text: _Text, where: str) -> Iterator[Piece]:
             break
 
 
+def quote(entry: Mapping[str, Any], *names: str) -> str:
+    """Return members of an object as they stand in JSON, as the text of a fact."""
+    import json
+
+    return ", ".join(f'"{name}": {json.dumps(entry[name], ensure_ascii=False)}' for name in names if name in entry)
+
+
 class _Text:
     """The part of a document that is not read yet."""
 
     def __init__(self, document: Document, repair: Repair | None) -> None:
         self._document, self._repair = document, repair
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
-        self._parse = json.JSONDecoder(strict=False).raw_decode
+        import json  # late, because the readers are imported for each log
+
+        self._parse, self._fault = json.JSONDecoder(strict=False).raw_decode, json.JSONDecodeError
         self._text, self._at, self._ended = "", 0, False
         self._line, self._counted = 1, 0
         """Number of the line at this place of the text."""
@@ -126,7 +134,7 @@ class _Text:
         while True:
             try:
                 value, end = self._parse(self._text, self._at)
-            except json.JSONDecodeError as error:
+            except self._fault as error:
                 may_go_on = error.msg.startswith("Unterminated") or error.pos > len(self._text) - LONGEST_WORD
                 if not self._mend() and (not may_go_on or self._ended):
                     raise Damaged(self._cut if may_go_on else f"it is no JSON on line {self.line}") from None

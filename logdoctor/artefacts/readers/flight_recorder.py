@@ -9,7 +9,6 @@ Sources: torch/csrc/distributed/c10d/FlightRecorder.hpp, FlightRecorderDetail.hp
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -17,19 +16,20 @@ from math import prod
 from typing import Any, NamedTuple
 
 from logdoctor.artefacts.document import Damaged, Document, Fact
-from logdoctor.artefacts.json_pieces import members
+from logdoctor.artefacts.json_pieces import members, quote
 from logdoctor.artefacts.plain_pickle import load
 from logdoctor.model import Source, Value
 from logdoctor.model.numbers import number
 
 KIND = "flight-recorder"
 MAX_ENTRIES = 1 << 17
-_KEYS = re.compile(rb"(?:pg_config|pg_status|collective_seq_id|nccl_comm_state|profiling_name)(?:\"\s*:|q|\x94)")
-_NUMBERS = re.compile(r"\d+")
-_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
+# Strings, compiled at first use, because the readers are imported for each log.
+_KEYS = rb"(?:pg_config|pg_status|collective_seq_id|nccl_comm_state|profiling_name)(?:\"\s*:|q|\x94)"
+_NUMBER = r"\d+"
+_SUFFIX = r"\.[A-Za-z]\w*$"
 _COUNTS = ("last_enqueued_collective", "last_completed_collective")
 _TOLD = ("profiling_name", "collective_seq_id", "process_group", "state")
-_INSTALLED = re.compile(r"(?:site|dist)-packages/|/lib/python3\.\d+/|^<")
+_INSTALLED = r"(?:site|dist)-packages/|/lib/python3\.\d+/|^<"
 
 
 class Call(NamedTuple):
@@ -43,7 +43,7 @@ class Call(NamedTuple):
 
 def sniff(head: bytes) -> bool:
     is_pickle = head[:1] == b"\x80" and head[1:2] in (b"\2", b"\3", b"\4", b"\5")
-    return (is_pickle or head.lstrip()[:1] in (b"{", b"[")) and _KEYS.search(head) is not None
+    return (is_pickle or head.lstrip()[:1] in (b"{", b"[")) and re.search(_KEYS, head) is not None
 
 
 def read(document: Document) -> Iterator[Fact]:
@@ -58,7 +58,7 @@ def read(document: Document) -> Iterator[Fact]:
     source = Source(rank=_rank_in(document.file_name, configs))
     world = max((len(_ranks(config)) for config in configs.values() if config.get("desc") == "default_pg"), default=0)
     about = {"version": str(parts.get("version", "1")), **({"world": world} if world else {})}
-    yield Fact("flight_recorder.dump", _quote(parts, "version"), about, where="version", source=source)
+    yield Fact("flight_recorder.dump", quote(parts, "version"), about, where="version", source=source)
     groups = dict[tuple[str, str], list[Call]]()
     for where, entry in entries:
         groups.setdefault(_group(entry), []).append(_call(where, entry, states.get(str(entry.get("pg_id")), {})))
@@ -69,7 +69,7 @@ def read(document: Document) -> Iterator[Fact]:
     for name, pg_id in _groups_by_number(configs, states, ids).items():
         where, fields = f"pg_status[{pg_id}]", {"pg": name, "description": str(configs[name].get("desc", ""))}
         known = {**fields, "members": _ranks(configs[name]), **_counts(states[pg_id])}
-        yield Fact("flight_recorder.group", _quote(states[pg_id], *_COUNTS), known, where=where, source=source)
+        yield Fact("flight_recorder.group", quote(states[pg_id], *_COUNTS), known, where=where, source=source)
 
 
 def _tables(value: Any) -> dict[str, Mapping[str, Any]]:
@@ -156,17 +156,12 @@ def _fact(
         "own_frame": _own_frame(told.entry.get("frames")),
     }
     known = {name: value for name, value in fields.items() if value not in (None, "", ())}
-    return Fact("flight_recorder.group", _quote(told.entry, *_TOLD), known, where=told.where, source=source)
+    return Fact("flight_recorder.group", quote(told.entry, *_TOLD), known, where=told.where, source=source)
 
 
 def _counts(state: Mapping[str, Any]) -> dict[str, int]:
     counts = zip(("enqueued", "completed"), (_int(state.get(name)) for name in _COUNTS), strict=True)
     return {name: count for name, count in counts if count is not None}
-
-
-def _quote(entry: Mapping[str, Any], *names: str) -> str:
-    """Return members of an entry as they stand in JSON."""
-    return ", ".join(f'"{name}": {json.dumps(entry[name], ensure_ascii=False)}' for name in names if name in entry)
 
 
 def _members(configs: Mapping[str, Any], name: str, *, only: bool) -> tuple[int, ...]:
@@ -181,12 +176,12 @@ def _ranks(config: Mapping[str, Any]) -> tuple[int, ...]:
 @lru_cache(maxsize=512)
 def _numbers(text: str) -> tuple[int, ...]:
     """Return ``(0, 1)`` for ``[0, 1]``. The ranks of one job share the value."""
-    return tuple(rank for digits in _NUMBERS.findall(text) if (rank := number(digits)) is not None)
+    return tuple(rank for digits in re.findall(_NUMBER, text) if (rank := number(digits)) is not None)
 
 
 def _rank_in(name: str, configs: Mapping[str, Any]) -> int | None:
     """Return the last number of a file's name, unless it is no member of any group."""
-    numbers = _NUMBERS.findall(_SUFFIX.sub("", name))
+    numbers = re.findall(_NUMBER, re.sub(_SUFFIX, "", name))
     rank = number(numbers[-1]) if numbers else None
     known = {rank for config in configs.values() for rank in _ranks(config)}
     return rank if rank in known or not known else None
@@ -201,7 +196,7 @@ def _elements(sizes: Any) -> int | None:
 def _own_frame(frames: Any) -> str:
     """Return the innermost frame that is of no installed package, as ``file:line function``."""
     for frame in frames if isinstance(frames, list) else ():
-        if isinstance(frame, dict) and not _INSTALLED.search(file := str(frame.get("filename"))):
+        if isinstance(frame, dict) and not re.search(_INSTALLED, file := str(frame.get("filename"))):
             return f"{file}:{frame.get('line')} {frame.get('name')}"
     return ""
 
