@@ -57,7 +57,7 @@ def read(document: Document) -> Iterator[Fact]:
     configs, states = _tables(parts.get("pg_config")), _tables(parts.get("pg_status"))
     source = Source(rank=_rank_in(document.file_name, configs))
     world = max((len(_ranks(config)) for config in configs.values() if config.get("desc") == "default_pg"), default=0)
-    about = {"version": str(parts.get("version", "1")), **({"world": world} if world else {})}
+    about: dict[str, Value] = {"version": str(parts.get("version", "1")), **({"world": world} if world else {})}
     yield Fact("flight_recorder.dump", quote(parts, "version"), about, where="version", source=source)
     groups = dict[tuple[str, str], list[Call]]()
     for where, entry in entries:
@@ -68,7 +68,7 @@ def read(document: Document) -> Iterator[Fact]:
         yield _fact(group, calls, ranks, states.get(ids[group[0]], {}), source)
     for name, pg_id in _groups_by_number(configs, states, ids).items():
         where, fields = f"pg_status[{pg_id}]", {"pg": name, "description": str(configs[name].get("desc", ""))}
-        known = {**fields, "members": _ranks(configs[name]), **_counts(states[pg_id])}
+        known: dict[str, Value] = {**fields, "members": _ranks(configs[name]), **_counts(states[pg_id])}
         yield Fact("flight_recorder.group", quote(states[pg_id], *_COUNTS), known, where=where, source=source)
 
 

@@ -75,8 +75,8 @@ def _groups(t: Timeline, dumps: Collection[int]) -> list[Group]:
     by_name: dict[tuple[str, str], dict[int, Record]] = {}
     for record in t.of("flight_recorder.group"):
         if record.rank is not None:
-            name = str(record.fields.get("pg", "")), str(record.fields.get("description", ""))
-            by_name.setdefault(name, {})[record.rank] = record
+            key = str(record.fields.get("pg", "")), str(record.fields.get("description", ""))
+            by_name.setdefault(key, {})[record.rank] = record
     groups = []
     for (name, description), records in sorted(by_name.items()):
         told = next((ranks for e in records.values() if isinstance(ranks := e.fields.get("members"), tuple)), ())
