@@ -19,7 +19,6 @@ _READ_AS_TEXT = rb"\"(?:py_callstack|extraInfo|apiVersion)\"|\"event\": *\"[A-Z]
 """Keys of documents that are read like a log: torchrun's error file, objects of Kubernetes, an event of NCCL RAS."""
 _EVIDENCE = (
     (rb"\"communicators(?:_count)?\"", "a report of NCCL RAS"),
-    (rb"\"plugin\"[\s\S]*\"[Ss]lurm\"", "a report of Slurm"),
     (rb"\"inspector_output_format_version\"", "a report of NCCL's Inspector"),
     (rb"\"owns_gil\"", "stacks of py-spy"),
     (rb"\"DCGM GPU Diagnostic\"|\"CRC FLIT Error\"", "a report of DCGM"),

@@ -11,6 +11,7 @@ from msgspec.structs import asdict, replace
 from logdoctor.artefacts import Damaged, Document, Fact, Passage, is_per_host, read
 from logdoctor.logs import lifecycle_signs, record_patterns
 from logdoctor.logs.about import add_subject
+from logdoctor.logs.host_lists import expand_hosts
 from logdoctor.logs.line_parser import MAX_LINE_LENGTH, LineParser
 from logdoctor.logs.object_states import read_state
 from logdoctor.logs.source_from_filename import host_in_name, source_from_filename
@@ -57,6 +58,8 @@ class DocumentReader:
         text = _clean(fact.text)
         signs = lifecycle_signs().get(fact.kind, ())
         fields = without_impossible_rank({name: _clean_value(value) for name, value in fact.fields.items()})
+        if isinstance(hosts := fields.get("hosts"), str):
+            fields["hosts"] = expand_hosts(hosts)
         symptoms = [number - len(record_patterns()) for number in self._matcher.match(text.encode())]
         return Record(
             self._line(fact.line, text, fact.where),
