@@ -29,7 +29,7 @@ def read(document: Document) -> Iterator[Fact]:
         while data := document.read(CHUNK_BYTES):
             report.parser.Parse(data)
             yield from report.take()
-        report.parser.Parse(b"", 1)
+        report.parser.Parse(b"", True)  # noqa: FBT003
     except expat.ExpatError as error:
         raise Damaged(f"it is no XML on line {error.lineno}") from None
     yield from report.take()
