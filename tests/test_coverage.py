@@ -26,7 +26,6 @@ LOG = b"step 1/2 loss 3.1\nstep 2/2 loss 2.9\nTraining finished.\n"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 CORE = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<H", 4) + bytes(40)
 PROGRAM = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<H", 3) + bytes(40)
-FLIGHT_RECORDER = pickle.dumps({"version": "2.4", "pg_config": {}, "pg_status": {}, "entries": []}, protocol=2)
 STATE = json.dumps({"last_error": "RuntimeError: CUDA out of memory", "step": 3}, indent=2).encode()
 
 
@@ -120,8 +119,6 @@ LACKING = {
     "NUL bytes": (bytes(9 << 20), "not"),
     "random bytes": (random.Random(3).randbytes(4096), "not"),
     "a core dump": (CORE, "not"),
-    "a Flight Recorder dump": (FLIGHT_RECORDER, "not"),
-    "a Flight Recorder dump in JSON": (b'{"version": "2.4", "pg_config": {}, "entries": []}', "not"),
     "a report of DCGM": (b'{"DCGM GPU Diagnostic": {"test_categories": []}}', "not"),
     "an archive that cannot be unpacked": (b"7z\xbc\xaf\x27\x1c" + bytes(99), "not"),
 }

@@ -22,7 +22,8 @@ from logdoctor.cli import read_plain_call
 from logdoctor.cli.commands import app
 
 ALLOWED_ROOMS = {
-    *("", "classifier", "cli", "codes", "examination", "frames", "inputs", "logs", "matcher", "model"),
+    "artefacts",
+    *("", "artefacts", "classifier", "cli", "codes", "examination", "frames", "inputs", "logs", "matcher", "model"),
     *("module_names", "pack", "pipeline", "reasoning", "render", "ruleset", "version"),
 }
 UNUSED = {

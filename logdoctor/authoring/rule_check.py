@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
+from logdoctor.authoring.example_files import example_files
 from logdoctor.model import CALM, Cause, Diagnosis, Example, Rule
 from logdoctor.pipeline.diagnosis import diagnose
 from logdoctor.pipeline.knowledge import Knowledge, gather
@@ -62,7 +62,7 @@ def _compare(rule: Rule, example: Example, kind: str, expected: str, pack: Knowl
 def diagnose_text(log: str, pack: Knowledge) -> Diagnosis:
     """Diagnose the text of a log.  A first line ``# hung`` says that the job hangs."""
     hung = log.startswith("# hung\n")
-    return diagnose(io.BytesIO(log.encode()), name="example", knowledge=pack, hung=hung)
+    return diagnose(example_files(log), name="example", knowledge=pack, hung=hung)
 
 
 def first_signature(diagnosis: Diagnosis) -> str:

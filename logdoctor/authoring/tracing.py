@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from logdoctor.authoring.example_files import example_files
 from logdoctor.model import Diagnosis, Finding, Job, Problem, Record
 from logdoctor.pipeline.closer_look import look_closer
 from logdoctor.pipeline.diagnosis import Analysis, JobReader
@@ -62,5 +62,5 @@ def _unsolved(diagnosis: Diagnosis, findings: Sequence[Finding]) -> bool:
 
 def trace_text(log: str, knowledge: Knowledge) -> Trace:
     """Trace a log that is given as text. The first line ``# hung`` marks a job that hangs."""
-    job = Job("example", (io.BytesIO(log.encode("utf-8", "replace")),))
+    job = Job("example", tuple(example_files(log)))
     return trace(job, knowledge, hung=log.startswith("# hung\n"))

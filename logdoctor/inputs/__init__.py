@@ -47,7 +47,7 @@ def open_streams(
             for input_file in finder.find(path):
                 yield from opener.open_path(input_file)
             for other in finder.others:
-                opener.list_other(other)
+                yield from opener.open_other(other)
     if not opener.log_count and not report.count:
         error = InputError("no log found", job.name, "nothing there is a log", "give the output of the job")
         report.unread(error, job.name, "a folder", named=not job.found)

@@ -59,8 +59,6 @@ _CORE_DUMP = 4
 """``ET_CORE`` in the field ``e_type`` of an ELF header."""
 _TORCH_MAGIC = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"
 """The magic number that ``torch.save`` wrote as a pickle before it wrote zip files."""
-_FLIGHT_RECORDER = rb"pg_config|pg_status|collective_seq_id|nccl_comm_state"
-"""Keys of a Flight Recorder dump (torch/csrc/distributed/c10d/FlightRecorder.hpp)."""
 _EVENTS = rb"brain\.Event:"
 # Strings, compiled at first use, because compiling at import would delay every start.
 _BZIP2 = rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"
@@ -108,8 +106,6 @@ def _refine(file_type: FileType, head: bytes) -> FileType:
         return _WEIGHTS
     if file_type.detail != "a Python pickle":
         return file_type
-    if re.search(_FLIGHT_RECORDER, head):
-        return FileType("data", "a Flight Recorder dump", is_evidence=True)
     return _WEIGHTS if head.startswith(_TORCH_MAGIC, 2) else file_type
 
 

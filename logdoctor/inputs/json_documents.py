@@ -18,9 +18,7 @@ _MESSAGE_KEYS = ("message", "msg", "log", "text", "event", "MESSAGE")
 _READ_AS_TEXT = rb"\"(?:py_callstack|extraInfo|apiVersion)\"|\"event\": *\"[A-Z]{2,20}_[A-Z_]{2,40}\""
 """Keys of documents that are read like a log: torchrun's error file, objects of Kubernetes, an event of NCCL RAS."""
 _EVIDENCE = (
-    (rb"\"(?:pg_config|pg_status|collective_seq_id|nccl_comm_state)\"", "a Flight Recorder dump"),
     (rb"\"communicators(?:_count)?\"", "a report of NCCL RAS"),
-    (rb"\"plugin\"[\s\S]*\"[Ss]lurm\"", "a report of Slurm"),
     (rb"\"inspector_output_format_version\"", "a report of NCCL's Inspector"),
     (rb"\"owns_gil\"", "stacks of py-spy"),
     (rb"\"DCGM GPU Diagnostic\"|\"CRC FLIT Error\"", "a report of DCGM"),

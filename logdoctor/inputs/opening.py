@@ -10,13 +10,14 @@ import sys
 from collections.abc import Iterator
 from typing import IO
 
+from logdoctor.artefacts import detect_kind
 from logdoctor.inputs.bounds import Budget
 from logdoctor.inputs.encodings import BomStripper, Transcoder
 from logdoctor.inputs.file_type import FileType, detect_type
 from logdoctor.inputs.json_documents import DOCUMENT_BYTES, detect_document, may_be_document
 from logdoctor.inputs.line_margins import strip_margins
 from logdoctor.inputs.paths import InputFile, is_hidden, may_be_log
-from logdoctor.inputs.streams import HEAD_BYTES, ByteReader, Guarded, LogStream, ProblemReporter, peek, skip_holes
+from logdoctor.inputs.streams import ByteReader, Guarded, LogStream, ProblemReporter, peek, skip_holes
 from logdoctor.inputs.terminal_codes import CleanText
 from logdoctor.inputs.wrapped_lines import join_wrapped_lines
 from logdoctor.model import InputError, InputRead
@@ -83,18 +84,22 @@ class Opener:
         name = name or (printable_path(file_name) if isinstance(file_name, str) else "<open file>")
         yield from self._open_input(name, Guarded(file, name), named=not self._found)
 
-    def list_other(self, path: str) -> None:
-        """List a found file whose name is not that of a log, with the type that its first bytes show."""
+    def open_other(self, path: str) -> Iterator[LogStream]:
+        """Yield a found file whose name is not that of a log, if it is a document that is read. List any other."""
         name = printable_path(path)
         try:
             with open_found(path) as file:
                 if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    self._list_other(name, file)
+                    yield from self._open_other(name, file)
         except OSError as error:
             self._report.inventory.add(InputRead(name, "unreadable", read="not", why=os.strerror(error.errno or 0)))
 
-    def _list_other(self, name: str, reader: ByteReader) -> None:
-        file_type = detect_type(reader.read(HEAD_BYTES) or b"")
+    def _open_other(self, name: str, reader: ByteReader) -> Iterator[LogStream]:
+        head, reader = peek(reader)
+        file_type = detect_type(head)
+        if document := self._as_document(file_type, name, head, reader, named=False):
+            yield document
+            return
         kind = file_type.name if file_type.kind == "data" else "a source" if file_type.kind == "text" else "data"
         if file_type.is_evidence:
             self._report.unread(_no_log_error(file_type, name), name, kind, named=False)
@@ -116,6 +121,9 @@ class Opener:
         try:
             head, reader = peek(reader)
             file_type = detect_type(head)
+            if document := self._as_document(file_type, name, head, reader, named=named):
+                yield document
+                return
             if file_type.kind == "text" and not named and may_be_document(head):
                 head, reader = peek(reader, DOCUMENT_BYTES)
                 file_type = detect_document(head) or file_type
@@ -125,6 +133,22 @@ class Opener:
             listed = self._report.inventory.count > inputs
             if not (listed and self._report.knows(error)):  # else a member that is cut tells it
                 self._report.unread(error, name, kind, named=named, read="part" if listed else "not")
+
+    def _as_document(
+        self, file_type: FileType, name: str, head: bytes, reader: ByteReader, *, named: bool
+    ) -> LogStream | None:
+        """Return the file as a document of a kind that is read."""
+        if file_type.kind not in ("text", "data", "binary"):
+            return None
+        if file_type.kind == "text":
+            reader = _to_utf8(reader, file_type.detail)
+            if file_type.detail != "utf-8":
+                head = head.decode(file_type.detail, "replace").encode()
+        kind = detect_kind(head)
+        if not kind:
+            return None
+        self.log_count += 1
+        return LogStream(name, reader, self._report, named=named, document=kind)
 
     def _unpack_type(
         self, file_type: FileType, name: str, reader: ByteReader, depth: int, *, named: bool
@@ -163,7 +187,7 @@ class Opener:
                 yield from self._unpack(member, reader, depth + 1, named=False)
             elif not is_hidden(path):
                 with contextlib.suppress(InputError, OSError):  # the archive reports the same error again
-                    self._list_other(member, reader)
+                    yield from self._open_other(member, reader)
 
 
 NO_EVIDENCE = "it is no log"
@@ -181,11 +205,13 @@ def _open(path: str, *, wait: bool) -> io.FileIO:
 
 def _decode_text(reader: ByteReader, encoding: str) -> ByteReader:
     """Return the text in UTF-8, without codes, margins and line wraps."""
+    return join_wrapped_lines(strip_margins(CleanText(_to_utf8(reader, encoding))))
+
+
+def _to_utf8(reader: ByteReader, encoding: str) -> ByteReader:
     if encoding == "utf-8":
-        reader = skip_holes(reader)
-    else:
-        reader = BomStripper(reader) if encoding == "utf-8-sig" else Transcoder(reader, encoding)
-    return join_wrapped_lines(strip_margins(CleanText(reader)))
+        return skip_holes(reader)
+    return BomStripper(reader) if encoding == "utf-8-sig" else Transcoder(reader, encoding)
 
 
 def _no_log_error(file_type: FileType, name: str) -> InputError:

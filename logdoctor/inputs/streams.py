@@ -154,13 +154,15 @@ _BLANKS = b" \t\r\n\v\f\0"
 
 
 class LogStream:
-    """One log for the other rooms: plain bytes, never an error."""
+    """One log or document for the other rooms: plain bytes, never an error."""
 
-    __slots__ = ("_content", "_error", "_has_nul", "_named", "_readinto", "_report", "name")
+    __slots__ = ("_content", "_error", "_has_nul", "_named", "_readinto", "_report", "document", "name")
 
-    def __init__(self, name: str, reader: ByteReader, report: ProblemReporter, *, named: bool = False) -> None:
+    def __init__(
+        self, name: str, reader: ByteReader, report: ProblemReporter, *, named: bool = False, document: str = ""
+    ) -> None:
         """Read ``reader`` until its end or first error. Errors go to ``report``."""
-        self.name = name
+        self.name, self.document = name, document
         self._readinto: Callable[[memoryview], int | None] = reader.readinto
         self._report, self._named = report, named
         self._error: InputError | OSError | None = None
@@ -171,13 +173,17 @@ class LogStream:
         try:
             count = self._readinto(buffer) or 0
         except (InputError, OSError) as error:
-            self._report(error, self.name)
-            self._error = error
-            self._readinto = io.BytesIO().readinto
+            self.fail(error)
             return 0
         if not self._content:
             self._look_for_content(bytes(buffer[:count]))
         return count
+
+    def fail(self, error: InputError | OSError) -> None:
+        """Report that the stream cannot be read on."""
+        self._report(error, self.name)
+        self._error = error
+        self._readinto = io.BytesIO().readinto
 
     def _look_for_content(self, data: bytes) -> None:
         """Look at the next bytes, of which there are none at the end."""
@@ -192,10 +198,10 @@ class LogStream:
 
         ``cut_lines`` are those of which only the part around a match was looked at.
         """
-        source = InputRead(self.name, "text", size, lines, records, named=self._named)
+        source = InputRead(self.name, self.document or "text", size, lines, records, named=self._named)
         if self._error is not None:
-            read: ReadState = "part" if self._content else "not"
-            kind = "NUL bytes" if self._has_nul and not self._content else "text"
+            read: ReadState = "part" if self._content and (records or not self.document) else "not"
+            kind = "NUL bytes" if self._has_nul and not self._content else source.kind
             return replace(source, kind=kind, read=read, why=_reason(self._error), matters=True)
         if not size:
             return replace(source, kind="empty", why="it is empty")

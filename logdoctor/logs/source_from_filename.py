@@ -49,6 +49,22 @@ def slurm_job_of(files: Iterable[str]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
+_WORDS = "dmesg|kern|kernel|kmsg|syslog|journal|journalctl|messages|nvidia|smi|query|q|log|txt|out|err|csv|xml|json"
+_KNOWN = later(rf"(?i)^(?:(?:{_WORDS})[._-]+)+|(?:[._-]+(?:{_WORDS}))+$")
+_NO_HOST = r"(?i:(?:rank|node|worker|pod|job|run|attempt|try|part|boot|day|step|task|v)[_-]?\d+|gpu[_-]?\d)$"
+_HOST = later(rf"(?!{_NO_HOST})[A-Za-z][A-Za-z-]*\d[\w-]*")
+
+
+def host_in_name(file: str) -> str | None:
+    """Return the host that the name of a file, or of its folder, is besides words such as ``dmesg``.
+
+    It has letters, then a digit, and is no number of a rank or node. Ask only for files that are of one host.
+    """
+    parts = file.rpartition(":")[2].replace("\\", "/").split("/")
+    names = (_KNOWN.sub("", part) for part in reversed(parts[-2:]))
+    return next((name for name in names if _HOST.fullmatch(name)), None)
+
+
 @lru_cache(maxsize=256)
 def source_from_filename(file: str) -> Source:
     """Return the source that a file name tells.

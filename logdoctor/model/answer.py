@@ -140,10 +140,6 @@ class Evidence(Struct, frozen=True):
     """The fact that the line shows, where the line is not plain."""
     around: tuple[Line, ...] = ()
     """The line with the lines above and below, if they were asked for and could be read again."""
-    document: str = ""
-    """The document that was read in place of a log, for example a flight recorder."""
-    field: str = ""
-    """The field of that document."""
 
 
 class Finding(Struct, frozen=True):

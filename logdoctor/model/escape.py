@@ -67,7 +67,8 @@ def escape_all(value: Value, tab: str = "\\t") -> Value:
     elif isinstance(value, tuple):
         escaped = tuple(escape_all(item, tab) for item in value)
     elif isinstance(value, Line):
-        escaped = Line(escape(value.file, tab), value.number, escape(value.text, tab))
+        file, text, field = (escape(part, tab) for part in (value.file, value.text, value.field))
+        escaped = Line(file, value.number, text, field, value.document)
     elif isinstance(value, Moment):
         escaped = Moment(escape(value.file, tab), value.line, value.time)
     elif isinstance(value, Struct):

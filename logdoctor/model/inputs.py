@@ -7,6 +7,7 @@ from typing import IO, Protocol
 from msgspec import Struct
 
 from logdoctor.model.coverage import InputRead
+from logdoctor.model.errors import InputError
 
 
 class Job(Struct, frozen=True):
@@ -26,6 +27,8 @@ class Stream(Protocol):
 
     name: str
     """The name for the user: a path, ``archive.tar:member`` or ``<stdin>``."""
+    document: str
+    """The kind of a document that is no log, "" for a log. A document is given as it is."""
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill ``buffer`` with the next bytes and return their number, 0 at the end.
@@ -36,4 +39,8 @@ class Stream(Protocol):
 
     def read_so_far(self, size: int, lines: int, records: int, cut_lines: int = 0) -> InputRead:
         """Return what was read of the stream, with the amounts that the reader counted."""
+        ...
+
+    def fail(self, error: InputError) -> None:
+        """Report that the stream cannot be read on."""
         ...

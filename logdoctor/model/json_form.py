@@ -27,7 +27,8 @@ LAYOUTS: Mapping[str, str] = {
     "Culprit": "scope ranks local_ranks hosts gpus pids peers first reporters why probably",
     "Diagnosis": "schema verdict verdict_known_by decision causes suspects symptoms harmless unexplained novel "
     "job.name=name job.*=job job.runs=runs coverage.*=coverage coverage.not_read=problems redaction problems made_by",
-    "Evidence": "file=line.file line=line.number text=line.text rank host time why document? field? around?",
+    "Evidence": "file=line.file line=line.number text=line.text rank host time why document=line.document? "
+    "field=line.field? around?",
     "NotJudged": "file lines=first_line,last_line records what why",
     "Fact": "type role value unit? of? said? file=line.file line=line.number",
     "Line": "file line=number text",

@@ -38,7 +38,11 @@ class Line(Struct, frozen=True):
     number: Number
     """1-based, counts newlines only."""
     text: str
-    """The line as printed."""
+    """The line as printed, or the smallest piece of a document that shows it."""
+    field: str = ""
+    """Path in a document, such as ``jobs[0].state``."""
+    document: str = ""
+    """Kind of the document, "" for a log."""
 
 
 class Moment(Struct, frozen=True):

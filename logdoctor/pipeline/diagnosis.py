@@ -22,6 +22,7 @@ from logdoctor.logs.last_lines import find_end
 from logdoctor.logs.line_parser import LineParser
 from logdoctor.logs.source_from_filename import slurm_job_of
 from logdoctor.matcher.matcher import JobScanner
+from logdoctor.matcher.window import ReadInto
 from logdoctor.model import (
     Cause,
     Coverage,
@@ -39,6 +40,7 @@ from logdoctor.pack import regexes
 from logdoctor.pack.error_wording import reports_error
 from logdoctor.pipeline.broken_records import BrokenRecords
 from logdoctor.pipeline.closer_look import look_closer
+from logdoctor.pipeline.documents import DocumentReader
 from logdoctor.pipeline.excerpts import AROUND, Excerpt, Excerpts
 from logdoctor.pipeline.fallback import add_guess
 from logdoctor.pipeline.knowledge import Knowledge, gather, rule_folders
@@ -390,11 +392,14 @@ class JobReader:
             yield from self.read(stream)
 
     def read(self, stream: Stream) -> Iterator[Record]:
-        """Yield the records of one log."""
+        """Yield the records of one log or document."""
+        if stream.document:
+            yield from self._read_document(stream)
+            return
         matcher, before = self.pack.matcher, self._totals
         self._scans = self._scans or matcher.job_scanner()
         parser = LineParser(stream.name, matcher.match, before.records, self._symptoms.confirm, self.pack.repeats)
-        scan = self._scans(self._readinto(stream))
+        scan = self._scans(self._watched(stream, self.excerpts.record(stream.name, stream.readinto)))
         scan.is_taken = parser.is_taken
         for candidate in scan:
             try:
@@ -416,6 +421,21 @@ class JobReader:
         self._inventory.add(stream.read_so_far(scan.bytes, scan.lines, parser.order - before.records, scan.cut_lines))
         self._totals = Coverage(before.files + 1, before.bytes + scan.bytes, before.lines + scan.lines, parser.order)
 
+    def _read_document(self, stream: Stream) -> Iterator[Record]:
+        before = self._totals
+        reader = DocumentReader(stream, self.pack.matcher, self._symptoms.confirm, before.records)
+        try:
+            yield from reader.records(self._watched(stream, stream.readinto))
+        except Exception as error:
+            if error is self._read_error:
+                raise
+            self.broken.add(error, stream.name, reader.lines + 1)
+            stream.fail(InputError("could not be read whole", stream.name, "it breaks its reader"))
+        self._inventory.add(stream.read_so_far(reader.bytes, reader.lines, reader.order - before.records))
+        self._totals = Coverage(
+            before.files + 1, before.bytes + reader.bytes, before.lines + reader.lines, reader.order
+        )
+
     @property
     def coverage(self) -> Coverage:
         """Return how much was read so far, and of which inputs."""
@@ -428,8 +448,7 @@ class JobReader:
             first = self.problems[0]
             raise InputError(first.what, first.where, first.why, first.help)
 
-    def _readinto(self, stream: Stream) -> Callable[[memoryview], int]:
-        read = self.excerpts.record(stream.name, stream.readinto)
+    def _watched(self, stream: Stream, read: ReadInto) -> ReadInto:
         watch = self.watch
 
         def readinto(buffer: memoryview) -> int:

@@ -72,6 +72,8 @@ def _good_run_templates(baseline: str) -> set[str]:
     excerpts, remaining = Excerpts(), BASELINE_BYTES
     buffer = memoryview(bytearray(CHUNK_BYTES))
     for stream in open_streams(Job(Path(baseline).name, (baseline,)), problems, Bounds()):
+        if stream.document:
+            continue
         read = excerpts.record(stream.name, stream.readinto)
         while remaining > 0 and (count := read(buffer)):
             remaining -= count

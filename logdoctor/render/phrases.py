@@ -33,9 +33,9 @@ def guarded(text: str, confidence: float, words: Catalogue) -> str:
 
 
 def location(evidence: Evidence | Line) -> str:
-    """Return ``file:line``, which editors and terminals can open."""
+    """Return ``file:line``, which editors and terminals can open, or ``file:field`` in a document of one line."""
     line = evidence.line if isinstance(evidence, Evidence) else evidence
-    return f"{line.file}:{line.number}"
+    return f"{line.file}:{line.field}" if line.field and line.number == 1 else f"{line.file}:{line.number}"
 
 
 def is_link(reference: str) -> bool:

@@ -16,7 +16,7 @@ from logdoctor.model.extras import needs_extra
 
 COLUMNS = (
     *("file", "line", "kind", "level", "rank", "host", "pid", "time", "local_rank", "source", "tag"),
-    *("fields", "text"),
+    *("field", "fields", "text"),
 )
 BATCH = 10_000
 """Number of rows in memory."""
@@ -27,6 +27,7 @@ def event_to_dict(record: Record) -> dict[str, Any]:
     place = {"file": record.line.file, "line": record.line.number, "kind": record.kind, "level": record.level}
     source = {k: getattr(record, k) for k in ("rank", "host", "pid", "time")}
     source |= {"local_rank": record.source.local_rank, "source": record.source.logger, "tag": record.source.tag}
+    source |= {"field": record.line.field or None}
     known = {k: v for k, v in source.items() if v is not None}
     return {**place, **known, "fields": dict(record.fields), "text": record.text}
 

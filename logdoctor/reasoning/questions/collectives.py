@@ -24,11 +24,15 @@ from logdoctor.reasoning.timeline import Timeline
 
 FULL_OPERATIONS = frozenset(
     "ALLREDUCE ALLREDUCE_COALESCED ALLGATHER _ALLGATHER_BASE ALLGATHER_COALESCED REDUCE_SCATTER _REDUCE_SCATTER_BASE "
-    "ALLTOALL ALLTOALL_BASE BARRIER".split()
+    "ALLTOALL ALLTOALL_BASE BARRIER "
+    "all_reduce all_gather _all_gather_base reduce_scatter _reduce_scatter_base all_to_all barrier".split()
 )
 """Operations in which each rank needs data of all others."""
-UNIFORM_OPERATIONS = frozenset("ALLREDUCE _ALLGATHER_BASE _REDUCE_SCATTER_BASE BROADCAST REDUCE".split())
-"""Operations in which all ranks have the same number of elements."""
+UNIFORM_OPERATIONS = frozenset(
+    "ALLREDUCE _ALLGATHER_BASE _REDUCE_SCATTER_BASE BROADCAST REDUCE "
+    "all_reduce _all_gather_base _reduce_scatter_base broadcast reduce".split()
+)
+"""Operations in which all ranks have the same number of elements, as the watchdog and the Flight Recorder name them."""
 POINT_TO_POINT = frozenset(("SEND", "RECV", "UNKNOWN", ""))
 OPERATIONS = FULL_OPERATIONS | UNIFORM_OPERATIONS | POINT_TO_POINT | {"GATHER", "SCATTER", "COALESCED", "RECVANYSOURCE"}
 DEFAULT_GROUPS = ("default_pg", "0", "")
@@ -163,8 +167,8 @@ def _group_records(
     name: str, ranks: Collection[int], waiting: Sequence[Wait], states: States, state: JobState
 ) -> Iterator[Record]:
     of_group = {rank: e for (group, rank), e in states.items() if group == name}
-    if sides := _find_mismatch(waiting, same_group=name != ""):
-        yield from _mismatch_records(sides, len(of_group.keys() - ranks), state)
+    if sides := find_mismatch(waiting, same_group=name != ""):
+        yield from mismatch_records(sides, len(of_group.keys() - ranks), state)
     elif behind := _behind(of_group, waiting) if name else {}:
         yield from _behind_records(behind, waiting, state)
     elif name and _is_one_group(of_group, waiting) and (records := _lagging(of_group, waiting, state)):
@@ -318,7 +322,7 @@ def _int(value: Value | None) -> int | None:
     return value if isinstance(value, int) else number(value) if isinstance(value, str) else None
 
 
-def _find_mismatch(waiting: Sequence[Wait], *, same_group: bool) -> tuple[Sequence[Wait], Sequence[Wait]] | None:
+def find_mismatch(waiting: Sequence[Wait], *, same_group: bool) -> tuple[Sequence[Wait], Sequence[Wait]] | None:
     """Return the two sides that ran different collectives, the larger side first.
 
     ``same_group`` says that the lines name the group, so its numbers can be compared.
@@ -337,7 +341,7 @@ def _find_mismatch(waiting: Sequence[Wait], *, same_group: bool) -> tuple[Sequen
     return None
 
 
-def _mismatch_records(sides: tuple[Sequence[Wait], Sequence[Wait]], unsure: int, state: JobState) -> list[Record]:
+def mismatch_records(sides: tuple[Sequence[Wait], Sequence[Wait]], unsure: int, state: JobState) -> list[Record]:
     """Return the records of a mismatch.
 
     ``unsure`` is the number of ranks that wait on an unknown side.

@@ -48,6 +48,7 @@ from logdoctor.reasoning.lifecycle.ends import end_of
 from logdoctor.reasoning.verdict.fitting_steps import fitting_steps
 from logdoctor.reasoning.verdict.owner import owner_of, with_frame
 
+_Position = tuple[str, int, str]
 _SourceText = tuple[tuple[int | None, str | None], str]
 """Rank and host, and the text that they printed."""
 OF_ENDS = ("ended", "uncaught", "others", "peer")
@@ -169,13 +170,13 @@ def _evidence(finding: Finding, state: JobState, words: Catalogue, *, with_progr
 
 def _quote(records: Iterable[Record], state: JobState, words: Catalogue, limit: int) -> tuple[Evidence, ...]:
     """Return each line once, with the meaning of its codes."""
-    lines: dict[tuple[str, int], Evidence] = {}
+    lines: dict[_Position, Evidence] = {}
     for record in records:
         if len(lines) < limit:
             evidence = state.evidence(with_whole_sentence(record), explain_codes(record, words.lang))
             lines.setdefault(_position(evidence), evidence)
             if frame := _frame_line(record):
-                lines.setdefault((frame.file, frame.number), state.evidence(replace(record, line=frame)))
+                lines.setdefault(_place(frame), state.evidence(replace(record, line=frame)))
     return tuple(lines.values())
 
 
@@ -203,8 +204,12 @@ def _without_repeats(records: Iterable[Record], state: JobState) -> Iterator[Rec
             yield record
 
 
-def _position(evidence: Evidence) -> tuple[str, int]:
-    return evidence.line.file, evidence.line.number
+def _position(evidence: Evidence) -> _Position:
+    return _place(evidence.line)
+
+
+def _place(line: Line) -> _Position:
+    return line.file, line.number, line.field
 
 
 def build_symptoms(ranking: Ranking, state: JobState, words: Catalogue) -> tuple[SymptomSeen, ...]:
