@@ -111,6 +111,31 @@ def test_rule_of_an_unlisted_signature_says_its_action(tmp_path):
     assert any("taken.yaml:1: 'action' is missing" in f for f in faults(tmp_path, GOOD.replace("action: retry\n", "")))
 
 
+LIKE = """\
+like: net.taken
+title: The port is taken again
+symptoms:
+  again: {text: 'port taken again'}
+examples: [{log: 'port taken again'}]
+near_misses: [{is: healthy, log: 'port 29500 is free'}]
+"""
+
+
+def test_a_rule_takes_what_it_lacks_from_the_one_that_it_is_like_in_all_languages(tmp_path):
+    chinese = "net.taken: {title: 端口被占用, cause: 另一个进程占用端口。, remedy: [查看端口]}\nnet.again: {title: 端口又被占用}\n"
+    book = load([folder(tmp_path, net__taken=GOOD, net__again=LIKE + "action: stop\n", i18n__zh__net=chinese)])
+    (again,) = (rule for rule in book.rules if rule.id == "net.again")
+    assert [again.say(lang).title for lang in ("en", "zh")] == [("The port is taken again",), ("端口又被占用",)]
+    assert [again.say(lang).remedy[0].do for lang in ("en", "zh")] == [("ss -ltnp | grep {port}",), ("查看端口",)]
+    assert [rule.action for rule in book.rules] == ["stop", "retry"]
+
+
+@pytest.mark.parametrize("other", ["net.none", "net.again"])
+def test_a_rule_like_no_other_rule_is_a_fault(tmp_path, other):
+    with pytest.raises(RulesError, match=f"there is no rule '{other}'"):
+        load([folder(tmp_path, net__taken=GOOD, net__again=LIKE.replace("net.taken", other))])
+
+
 def test_a_users_folder_overrides_a_rule_of_the_same_id(tmp_path):
     ours, theirs = tmp_path / "a", tmp_path / "b"
     folder(ours, net__taken=GOOD)
