@@ -15,6 +15,7 @@ from logdoctor.model import RulesError
 from logdoctor.reasoning.findings.wording import fill
 from logdoctor.ruleset import rule_files, shipped_rules
 from logdoctor.ruleset.loading import load
+from logdoctor.ruleset.words_reader import spell_out
 
 ROOT = Path(__file__).resolve().parent.parent
 GOOD = """\
@@ -161,6 +162,30 @@ def test_a_users_folder_overrides_a_rule_of_the_same_id(tmp_path):
 def test_a_part_of_a_wrong_form_is_a_fault_and_no_crash(tmp_path, part):
     document = yaml.safe_load(GOOD) | yaml.safe_load(part)
     assert faults(tmp_path, yaml.safe_dump(document))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "forms"),
+    [
+        (
+            "{Rank {rank}|A process}{host? on {host}} ended",
+            ["Rank {rank}{host? on {host}} ended", "A process{host? on {host}} ended"],
+        ),
+        ("{{a}|A} met {{b}|B}", ["{a} met {b}", "{a} met B", "A met {b}", "A met B"]),
+        ("{{a} of {{b}|B}|A}", ["{a} of {b}", "{a} of B", "A"]),
+        ("{claim.peer? It ended.|It may have ended.}", ["{claim.peer? It ended.|It may have ended.}"]),
+        ("`a|b` {c}", ["`a|b` {c}"]),
+        ("}{{a}|A}{b|", ["}{a}{b|", "}A{b|"]),
+    ],
+)
+def test_alternatives_of_a_sentence_become_its_forms(sentence, forms):
+    assert [*spell_out(sentence)] == forms
+
+
+@pytest.mark.parametrize("part", ["title", "cause", "remedy"])
+def test_sentence_of_very_many_alternatives_is_a_fault(part, tmp_path):
+    document = yaml.safe_load(GOOD) | {part: "{{a}|b}" * 30}
+    assert "more than 8 alternatives" in faults(tmp_path, yaml.safe_dump(document))[0]
 
 
 @pytest.mark.parametrize(
