@@ -73,9 +73,16 @@ def test_each_kind_of_fault_is_found(code, changes, tmp_path):
     assert code in codes(tmp_path, *changes)
 
 
-@pytest.mark.parametrize("words", ["{server|The server}", "The {server?named|unnamed} server"])
-def test_words_for_an_unknown_value_inside_a_sentence_are_refused(words, tmp_path):
-    assert codes(tmp_path, ("A licence server did not answer.]", f"'{words} did not answer.']")) == ["old-slot"]
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("The {server?named|unnamed} server", ["old-slot"]),
+        ("{server|The server}", ["never-told"]),
+        ("{{server}|The server}", []),
+    ],
+)
+def test_words_for_an_unknown_value_are_the_last_alternative(words, found, tmp_path):
+    assert codes(tmp_path, ("A licence server did not answer.]", f"'{words} did not answer.']")) == found
 
 
 def test_every_code_has_a_severity_and_a_meaning():

@@ -15,6 +15,7 @@ from logdoctor.model import RulesError
 from logdoctor.reasoning.findings.wording import fill
 from logdoctor.ruleset import rule_files, shipped_rules
 from logdoctor.ruleset.loading import load
+from logdoctor.ruleset.words_reader import spell_out
 
 ROOT = Path(__file__).resolve().parent.parent
 GOOD = """\
@@ -111,6 +112,31 @@ def test_rule_of_an_unlisted_signature_says_its_action(tmp_path):
     assert any("taken.yaml:1: 'action' is missing" in f for f in faults(tmp_path, GOOD.replace("action: retry\n", "")))
 
 
+LIKE = """\
+like: net.taken
+title: The port is taken again
+symptoms:
+  again: {text: 'port taken again'}
+examples: [{log: 'port taken again'}]
+near_misses: [{is: healthy, log: 'port 29500 is free'}]
+"""
+
+
+def test_a_rule_takes_what_it_lacks_from_the_one_that_it_is_like_in_all_languages(tmp_path):
+    chinese = "net.taken: {title: 端口被占用, cause: 另一个进程占用端口。, remedy: [查看端口]}\nnet.again: {title: 端口又被占用}\n"
+    book = load([folder(tmp_path, net__taken=GOOD, net__again=LIKE + "action: stop\n", i18n__zh__net=chinese)])
+    (again,) = (rule for rule in book.rules if rule.id == "net.again")
+    assert [again.say(lang).title for lang in ("en", "zh")] == [("The port is taken again",), ("端口又被占用",)]
+    assert [again.say(lang).remedy[0].do for lang in ("en", "zh")] == [("ss -ltnp | grep {port}",), ("查看端口",)]
+    assert [rule.action for rule in book.rules] == ["stop", "retry"]
+
+
+@pytest.mark.parametrize("other", ["net.none", "net.again"])
+def test_a_rule_like_no_other_rule_is_a_fault(tmp_path, other):
+    with pytest.raises(RulesError, match=f"there is no rule '{other}'"):
+        load([folder(tmp_path, net__taken=GOOD, net__again=LIKE.replace("net.taken", other))])
+
+
 def test_a_users_folder_overrides_a_rule_of_the_same_id(tmp_path):
     ours, theirs = tmp_path / "a", tmp_path / "b"
     folder(ours, net__taken=GOOD)
@@ -136,6 +162,30 @@ def test_a_users_folder_overrides_a_rule_of_the_same_id(tmp_path):
 def test_a_part_of_a_wrong_form_is_a_fault_and_no_crash(tmp_path, part):
     document = yaml.safe_load(GOOD) | yaml.safe_load(part)
     assert faults(tmp_path, yaml.safe_dump(document))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "forms"),
+    [
+        (
+            "{Rank {rank}|A process}{host? on {host}} ended",
+            ["Rank {rank}{host? on {host}} ended", "A process{host? on {host}} ended"],
+        ),
+        ("{{a}|A} met {{b}|B}", ["{a} met {b}", "{a} met B", "A met {b}", "A met B"]),
+        ("{{a} of {{b}|B}|A}", ["{a} of {b}", "{a} of B", "A"]),
+        ("{claim.peer? It ended.|It may have ended.}", ["{claim.peer? It ended.|It may have ended.}"]),
+        ("`a|b` {c}", ["`a|b` {c}"]),
+        ("}{{a}|A}{b|", ["}{a}{b|", "}A{b|"]),
+    ],
+)
+def test_alternatives_of_a_sentence_become_its_forms(sentence, forms):
+    assert [*spell_out(sentence)] == forms
+
+
+@pytest.mark.parametrize("part", ["title", "cause", "remedy"])
+def test_sentence_of_very_many_alternatives_is_a_fault(part, tmp_path):
+    document = yaml.safe_load(GOOD) | {part: "{{a}|b}" * 30}
+    assert "more than 8 alternatives" in faults(tmp_path, yaml.safe_dump(document))[0]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from logdoctor.authoring.lint_issue import LintIssue, RuleSource
 from logdoctor.authoring.tracing import Trace
@@ -14,6 +15,7 @@ from logdoctor.pack.regexes import compiled
 from logdoctor.pack.yaml_lines import Path
 from logdoctor.reasoning.findings.values import OF_CULPRIT, FindingValues
 from logdoctor.reasoning.findings.wording import (
+    OPEN,
     TITLE,
     Circumstances,
     choose_steps,
@@ -79,7 +81,10 @@ def _check_forms(
     old = sorted({slot for form in forms for slot in find_old_slots(form)})
     if old:
         what = f"the words for an unknown value stand inside the sentence: {', '.join(old)}"
-        yield source.issue("old-slot", part, what, "", "write a second form of the sentence, without the value")
+        yield source.issue("old-slot", part, what, "", "write {words with {slot}|other words}")
+    if untold := next((after for form, after in pairwise(forms) if _is_always_told(form, part)), ""):
+        why = "the form before it needs no slot"
+        yield source.issue("never-told", part, f"a form is never told: {untold}", why, "put it first, or take it out")
     for form in forms:
         if (absence := ABSENCE.search(GUARDED.sub("", form))) and source.rule.role != "benign":
             cure = "write it as {denies.reason? The log does not say why.}, or frames or names"
@@ -89,6 +94,11 @@ def _check_forms(
     if open_slots:
         what = f"the last form needs {', '.join(f'{{{name}}}' for name in open_slots)}"
         yield source.issue("last-form", part, what, "a log may not tell it", "add a form without it")
+
+
+def _is_always_told(form: str, part: Path) -> bool:
+    """Return whether no later form is told. After a title with insertions that is too long a shorter one is."""
+    return not (OPEN.search(form) if "title" in part else needed_slots(form))
 
 
 def _may_be_unknown(name: str, lang: str, findings: Sequence[Finding]) -> bool:

@@ -1,12 +1,12 @@
 """The documents of rules, each put together from its files.
 
-A variant takes what it lacks from the rule of its signature. The words in other languages are in
-``i18n/<language>/<family>.yaml``, by the id of the rule.
+A rule takes what it lacks from the rule that its ``like`` names, a variant also from the rule of its signature. The
+words in other languages are in ``i18n/<language>/<family>.yaml``, by the id of the rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
 from logdoctor.model import RuleError
@@ -16,7 +16,8 @@ from logdoctor.ruleset import SUFFIX, TRANSLATIONS, RuleFile, rule_files
 
 SHARED = ("remedy", "references", "failure_class")
 """Keys that a variant takes from the rule of its signature."""
-STEPS = "remedy"
+ALIKE = ("title", "cause", "remedy", "references", "strength", "evidence")
+"""Keys that a rule takes from the rule that its ``like`` names."""
 
 Translations = dict[str, dict[str, Document]]
 """The file that holds the words of a rule, by language and id."""
@@ -35,9 +36,15 @@ def read_documents(folder: Path, errors: list[RuleError]) -> Iterator[tuple[Rule
         if document is None or not isinstance(document.data, dict):
             yield file, document
             continue
-        base_file = by_id.get(file.signature)
-        base = documents[base_file.path][1] if base_file and base_file is not file else None
-        yield file, _translated(_completed(document, base), file, translations)
+        document = _translated(document, file.id, translations)
+        for base_id, keys in _bases(document, file):
+            if base_id in by_id and base_id != file.id:
+                base = documents[by_id[base_id].path][1]
+                document = _completed(document, file.id, base, base_id, keys, translations)
+            elif keys is ALIKE:
+                why = "'like' names another rule of the same folder"
+                errors.append(RuleError(f"there is no rule '{base_id}'", document.where(("like",)), why))
+        yield file, document
 
 
 def languages(folder: Path) -> list[str]:
@@ -53,22 +60,34 @@ def _parse(path: Path, errors: list[RuleError]) -> Document | None:
         return None
 
 
-def _completed(document: Document, base: Document | None) -> Document:
-    if base is not None and isinstance(base.data, dict):
-        for key in SHARED:
-            document = document.take((key,), base, (key,)) if key in base.data else document
+def _translated(document: Document, rule_id: str, translations: Translations) -> Document:
+    """Add the words in other languages."""
+    for lang, files in translations.items():
+        if rule_id in files:
+            document = document.take(("text", lang), files[rule_id], (rule_id,))
     return document
 
 
-def _translated(document: Document, file: RuleFile, translations: Translations) -> Document:
-    """Add the words in other languages. Where the steps are those of the base, so are the translated ones."""
-    for lang, files in translations.items():
-        if file.id in files:
-            words = files[file.id]
-            document = document.take(("text", lang), words, (file.id,))
-            steps_of = files.get(file.signature, words).data.get(file.signature)
-            if (STEPS,) in document.taken and isinstance(steps_of, dict) and STEPS in steps_of:
-                document = document.take(("text", lang, STEPS), files[file.signature], (file.signature, STEPS))
+def _bases(document: Document, file: RuleFile) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the rules from which a rule takes what it lacks, and the keys that it takes from each."""
+    if "like" in document.data:
+        yield str(document.data["like"]), ALIKE
+    if file.signature:
+        yield file.signature, SHARED
+
+
+def _completed(
+    document: Document, rule_id: str, base: Document | None, base_id: str, keys: Sequence[str], words: Translations
+) -> Document:
+    """Take the keys that the document lacks from the base, in every language in which the rule has words."""
+    if base is None or not isinstance(base.data, dict):
+        return document
+    for key in keys:
+        if key in base.data and key not in document.data:
+            document = document.take((key,), base, (key,))
+            for lang, files in words.items():
+                if rule_id in files and base_id in files and key in files[base_id].data[base_id]:
+                    document = document.take(("text", lang, key), files[base_id], (base_id, key))
     return document
 
 

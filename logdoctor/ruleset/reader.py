@@ -20,7 +20,7 @@ from logdoctor.ruleset.tables import ACTIONS, read_claim
 from logdoctor.ruleset.words_reader import check_column, read_no_help, read_words
 
 KEYS = (
-    "title cause action remedy references symptoms when because examples near_misses text "
+    "like title cause action remedy references symptoms when because examples near_misses text "
     "signature failure_class claims role strength evidence culprit guards outlived reason decision not lint"
 ).split()
 REQUIRED = "title cause remedy references symptoms examples near_misses".split()

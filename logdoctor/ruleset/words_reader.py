@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise, product
 from typing import Any
 
 from logdoctor.codes import column_names
@@ -15,6 +17,9 @@ STEP_KEYS = ("do", "run", "when", "first_if", "silences", "confirmed")
 WHEN_KEYS = (*TOOLS, "knows", "lacks", "is", "says", "version")
 CONFIRMED_KEYS = ("threads", "see", "last")
 COLUMN = re.compile(r"\{(\w+\.\w+)[?}]")
+MOST_BARS = 8
+"""Bars of a sentence. Each may double its forms."""
+_INSERTION = re.compile(r"\{[\w.]+\?")
 
 
 def read_words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
@@ -23,8 +28,8 @@ def read_words(data: dict[str, Any], path: Path, faults: Faults) -> Words:
     if remedy is not None and not steps:
         faults.add((*path, "remedy"), "'remedy' must be a list of steps", "", "[one, {do: two, run: command}]")
     words = Words(
-        _forms(data.get("title"), (*path, "title"), faults),
-        _forms(data.get("cause"), (*path, "cause"), faults),
+        _sentence(data.get("title"), (*path, "title"), faults),
+        _sentence(data.get("cause"), (*path, "cause"), faults),
         tuple(read_step(step, (*path, "remedy", number), faults) for number, step in enumerate(steps)),
     )
     for text in (*(form for forms in words.texts for form in forms), *(c for s in words.remedy for c in s.run)):
@@ -43,9 +48,55 @@ def _forms(value: Any, path: Path, faults: Faults) -> tuple[str, ...]:
     return ("",)
 
 
+def _sentence(value: Any, path: Path, faults: Faults) -> tuple[str, ...]:
+    """Return the forms of a sentence with its alternatives spelled out."""
+    forms = _forms(value, path, faults)
+    if crowded := [form for form in forms if form.count("|") > MOST_BARS]:
+        faults.add(path, f"a sentence has more than {MOST_BARS} alternatives", crowded[0], "several forms")
+        return forms
+    return tuple(told for form in forms for told in spell_out(form))
+
+
+def spell_out(sentence: str) -> Iterator[str]:
+    """Yield the forms for which a sentence stands.
+
+    ``{Rank {rank}|A process} ended`` stands for ``Rank {rank} ended`` and ``A process ended``.
+    """
+    return map("".join, product(*map(_alternatives, _split_at_braces(sentence))))
+
+
+def _alternatives(part: str) -> list[str]:
+    """Return the texts between the bars of a part in braces. Return any other part as it is."""
+    if not part.startswith("{") or not part.endswith("}") or _INSERTION.match(part):
+        return [part]
+    choices = _split_at_bars(part[1:-1])
+    return [form for choice in choices for form in spell_out(choice)] if len(choices) > 1 else [part]
+
+
+def _split_at_braces(text: str) -> list[str]:
+    """Split the text before and after each outer pair of braces."""
+    depths = [*_depths(text)]
+    cuts = (i + (depth == 0) for i, depth in enumerate(depths) if (text[i], depth) in (("{", 1), ("}", 0)))
+    return [text[start:end] for start, end in pairwise((0, *cuts, len(text)))]
+
+
+def _split_at_bars(text: str) -> list[str]:
+    """Split the text at the bars outside of braces."""
+    bars = (i for i, depth in enumerate(_depths(text)) if text[i] == "|" and depth == 0)
+    return [text[start + 1 : end] for start, end in pairwise((-1, *bars, len(text)))]
+
+
+def _depths(text: str) -> Iterator[int]:
+    """Yield for each character the number of braces that are open after it."""
+    depth = 0
+    for char in text:
+        depth = max(0, depth + {"{": 1, "}": -1}.get(char, 0))
+        yield depth
+
+
 def read_step(value: Any, path: Path, faults: Faults) -> StepWords:
     if not isinstance(value, dict):
-        return StepWords(_forms(value, path, faults))
+        return StepWords(_sentence(value, path, faults))
     if not value.get("do") or set(value) - {*STEP_KEYS}:
         faults.add(path, "this step is not understood", "", f"a text, or a mapping with {', '.join(STEP_KEYS)}")
     commands = _forms(value["run"], (*path, "run"), faults) if "run" in value else ()
@@ -53,7 +104,7 @@ def read_step(value: Any, path: Path, faults: Faults) -> StepWords:
     confirmed = _confirmed(value.get("confirmed") or {}, (*path, "confirmed"), faults)
     if (silences := value.get("silences", False)) not in (True, False):
         faults.add((*path, "silences"), "'silences' is true or false", "", "silences: true")
-    do = _forms(value.get("do"), (*path, "do"), faults)
+    do = _sentence(value.get("do"), (*path, "do"), faults)
     return StepWords(do, commands, when, first, confirmed, silences is True)
 
 

@@ -14,7 +14,6 @@ from logdoctor.pack.regexes import later
 from logdoctor.pack.version_ranges import package_of, satisfies
 
 OPEN = later(r"\{(\w+(?:\.\w+)?)([?}])")
-_DEFAULT = later(r"\{(\w+(?:\.\w+)?)\|")
 LONGEST = 160
 """Characters of a value. A longer value is cut at its end."""
 TITLE = 96
@@ -219,8 +218,7 @@ def slots_of(words: Words) -> set[str]:
 
 
 def find_old_slots(template: str) -> Iterator[str]:
-    """Yield ``{name|…}`` and ``{name?…|…}``, with other words for an unknown value. Only a claim may have them."""
-    yield from (f"{{{opening[1]}|…}}" for opening in _DEFAULT.finditer(template))
+    """Yield ``{name?…|…}``, an insertion with other words for an unknown value. Only a claim may have them."""
     for opening in OPEN.finditer(template):
         words = template[opening.end() : _closing_brace(template, opening.end())]
         if opening[2] == "?" and _split_alternatives(words)[1] and not opening[1].startswith("claim."):
