@@ -226,6 +226,13 @@ def test_wheel_gives_the_answers_of_the_checkout(run):
 
 @only_running
 @pytest.mark.xdist_group("wheel")
+def test_bash_completes_rules_where_only_the_wheel_is_installed(run):
+    asked = "COMP_WORDS='logdoctor explain cuda.gs' COMP_CWORD=2 _LOGDOCTOR_COMPLETE=complete_bash logdoctor"
+    assert run(asked).stdout == "cuda.gsp\n"
+
+
+@only_running
+@pytest.mark.xdist_group("wheel")
 def test_own_rules_work_where_only_the_wheel_is_installed(run):
     def call(arguments: str) -> str:
         done = run(f"logdoctor {arguments}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from logdoctor.cli.choices import among
 from logdoctor.cli.diagnose_command import Lang, Rules
 from logdoctor.cli.output import language_of, width_of
 from logdoctor.cli.progress_bar import load_with_progress
@@ -21,7 +22,10 @@ STATES = ("failed", "finished", "suspicious")
 EVERY = 0.5
 Paths = Annotated[list[str], typer.Argument(help="Files, folders or globs of ONE job; new files are followed too.")]
 ExitOn = Annotated[
-    list[str] | None, typer.Option("--exit-on", help=f"End at this state: {', '.join(STATES)}; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--exit-on", help=f"End at this state: {', '.join(STATES)}; may be repeated.", autocompletion=among(STATES)
+    ),
 ]
 OnFailure = Annotated[
     str | None,
