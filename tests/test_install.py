@@ -77,6 +77,8 @@ def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     assert any(n.startswith("logdoctor/render/templates/") for n in names)
     pages = {n.rpartition("/")[2] for n in names if ".data/data/share/man/man1/" in n}
     assert {"logdoctor.1", "logdoctor-diagnose.1", "logdoctor-scan.1"} <= pages
+    (entry_points,) = (n for n in names if n.endswith(".dist-info/entry_points.txt"))
+    assert "[pytest11]" in zipfile.ZipFile(wheel).read(entry_points).decode()
 
 
 def test_one_file_is_made_for_every_python_that_we_support():
