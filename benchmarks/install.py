@@ -9,6 +9,7 @@ The wheel is built from this tree and installed from the package index, with byt
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ for home in distributions():
         print(home.name, file.locate(), sep="\\t")
 """
 NOT_COUNTED = ("pip", "setuptools")
-EXTRAS = ("learn", "re2", "remote", "scan", "cluster", "kubernetes")
+FOR_DEVELOPERS = ("dev", "docs")
 
 
 def install(python: str, folder: Path) -> Path:
@@ -50,11 +51,18 @@ def disk_bytes(python: Path) -> Counter[str]:
     return sizes
 
 
+def extras() -> list[str]:
+    """Return the extras for users."""
+    table = (ROOT / "pyproject.toml").read_text("utf-8").partition("[project.optional-dependencies]\n")[2]
+    names = re.findall(r"^(\w+) = \[", table.partition("\n[")[0], re.MULTILINE)
+    return [name for name in names if name not in FOR_DEVELOPERS]
+
+
 def print_extras(python: str, folder: Path) -> None:
     """Print the packages and the MB that each extra for users adds to a plain install."""
     plain = disk_bytes(install(python, folder))
     (wheel,) = folder.glob("*.whl")
-    for extra in EXTRAS:
+    for extra in extras():
         venv = folder / extra
         subprocess.run([python, "-m", "venv", venv], check=True)
         binary = venv / "bin" / "python"

@@ -28,7 +28,7 @@ from logdoctor.pipeline.knowledge import gather, rule_folders
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "benchmarks"))
 import one_file  # noqa: E402 - a folder of scripts
-from install import disk_bytes  # noqa: E402
+from install import disk_bytes, extras  # noqa: E402
 
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 VERSIONS = sorted({"3.10", RUNNING, "3.13"})
@@ -87,6 +87,11 @@ def test_one_file_is_made_for_every_python_that_we_support():
     (made,) = re.findall(r"^PYTHONS := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     assert made.split() == [f"cp-3.{minor}.0-cp3{minor}" for minor in range(first, last + 1)]
     assert [f"3.{minor}" for minor in range(first, last + 1)] == list(one_file.VERSIONS)
+
+
+def test_page_of_the_install_tells_the_size_of_every_extra():
+    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    assert sorted(re.findall(r"^\| `(\w+)` \| \d+ MB", page, re.MULTILINE)) == sorted(extras())
 
 
 def requirements(wheel: Path) -> list[str]:

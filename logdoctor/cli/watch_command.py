@@ -47,7 +47,9 @@ def watch(
     A line is printed whenever the state changes: running, suspicious (no line comes any more), failed (with the
     answer), finished.
 
-    Exit codes: 0 stopped or finished, 1 the state failed or suspicious of --exit-on, 2 wrong usage.
+    It follows until Ctrl-C, or until a state of --exit-on.
+
+    Exit codes: 0 the state finished of --exit-on, 1 the state failed or suspicious of it, 2 wrong usage, 130 Ctrl-C.
     """
     from logdoctor.live.watch import Watch
 
