@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check setup fuzz bench replay mutants simulate lab docs browser clean
+.PHONY: demo test lint check setup wheel pyz fuzz bench replay mutants simulate lab docs browser clean
 
 demo: $(VENV)/.base
 	@$(BIN)/logdoctor diagnose corpus/lightning-resume-straggler
@@ -20,6 +20,22 @@ lint: $(VENV)/.ready
 
 check: $(VENV)/.ready
 	$(BIN)/pytest -n auto --dist loadgroup
+
+# What users install, into dist/ (docs/install.md).
+wheel: $(VENV)/.base
+	rm -f dist/logdoctor-*.whl
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+# The program in one file, for Linux (glibc 2.17) on this machine's processor and every Python below; tried with those found here.
+PYTHONS := cp-3.10.0-cp310 cp-3.11.0-cp311 cp-3.12.0-cp312 cp-3.13.0-cp313
+pyz: wheel build/pex/bin/pex
+	build/pex/bin/pex dist/logdoctor-*.whl --use-pip-config --console-script logdoctor --venv --sh-boot \
+	    $(PYTHONS:%=--platform manylinux_2_17_$(shell uname -m)-%) --output-file dist/logdoctor.pyz
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/one_file.py
+
+build/pex/bin/pex:
+	$(PYTHON) -m venv build/pex
+	build/pex/bin/python -m pip install --quiet --disable-pip-version-check 'pex>=2.105,<3'
 
 # The nightly-style run: a hundred thousand random inputs through inputs, prefixes and formats.
 fuzz: $(VENV)/.ready

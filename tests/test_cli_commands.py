@@ -1,9 +1,8 @@
-"""Help, version, completion and `logdoctor events`."""
+"""Help, version and `logdoctor events`."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -55,26 +54,6 @@ def test_diagnosis_loads_few_packages(log, clean_environment):
     needed = {"logdoctor", "annotated-doc", "hyperscan", "msgspec", "regex", "shellingham", "typer"}
     of_this_python = {"pip", "setuptools", "typing_extensions"}  # loaded where they are there
     assert {*last.split()} - of_this_python <= needed | {"packages:"}
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_shown_for_every_shell(shell, monkeypatch):
-    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
-    assert "_LOGDOCTOR_COMPLETE" in call("--show-completion", shell).stdout
-
-
-@pytest.mark.parametrize(
-    ("typed", "wanted"), [("logdoctor ru", b"rules"), ("logdoctor diagnose --exit", b"--exit-code")]
-)
-def test_completion_completes(typed, wanted):
-    words = len(typed.split()) - 1
-    env = {"COMP_WORDS": typed, "COMP_CWORD": str(words), "_LOGDOCTOR_COMPLETE": "complete_bash"}
-    console_script = "import sys; sys.argv[0] = 'logdoctor'; from logdoctor.cli import run; run()"
-    command = [sys.executable, "-c", console_script]
-    done = subprocess.run(
-        command, capture_output=True, env={**os.environ, **env}, check=False, stdin=subprocess.DEVNULL
-    )
-    assert wanted in done.stdout.split()
 
 
 def test_events_are_json_lines_with_their_place(log):

@@ -42,6 +42,51 @@ def test_every_format_names_the_sick_host_and_no_other(results):
         assert {*re.findall(r"\bnode\d+\b", told)} == {sick}, name
 
 
+def test_every_view_of_the_results_tells_the_decision_of_a_job(tmp_path):
+    decisions = ("requeue", "fix-first", "requeue-without-host")
+    bad = [
+        JobRecord(
+            f"bad{n}",
+            verdict="failed",
+            signature="cuda.ecc",
+            hosts=("n1",),
+            nodes=("n1", f"m{n}"),
+            decision=decisions[n % 3],
+            changed=1.8e9,
+        )
+        for n in range(8)
+    ]
+    good = [JobRecord(f"good{n}", verdict="finished", signature="finished", nodes=("n2", "n3")) for n in range(60)]
+    writer = CheckpointWriter(tmp_path / "results")
+    for record in (*bad, *good):
+        writer.add(record)
+    writer.close()
+    counts = "fix-first (3), requeue (3), requeue-without-host (2)"
+    out = io.StringIO()
+    load_writer("table")([*bad, *good], out)
+    assert counts in out.getvalue()
+    assert counts in call("history", tmp_path / "results", "--by", "cause").stdout
+    assert counts in call("exclude", tmp_path / "results", "--format", "csv").stdout
+    assert json.loads(call("exclude", tmp_path / "results", "--format", "json").stdout)[0]["decisions"] == {
+        "fix-first": 3,
+        "requeue": 3,
+        "requeue-without-host": 2,
+    }
+    page = tmp_path / "fleet.html"
+    call("fleet", tmp_path / "results", "-o", page)
+    words = {
+        "requeue": "Start again as it is",
+        "fix-first": "Fix it first",
+        "requeue-without-host": "Start again without",
+    }
+    (_, *rows) = csv.reader(io.StringIO(call("history", tmp_path / "results", "--by", "job", "-f", "csv").stdout))
+    told = {row[0]: row[3] for row in rows}
+    for record in bad:
+        assert told[record.job] == record.decision
+        assert re.search(rf"<li>{record.job} <span[^>]*>{words[record.decision]}", page.read_text("utf-8"))
+    assert "Fix it first (3), Start again as it is (3), Start again without a host (2)" in page.read_text("utf-8")
+
+
 def test_user_code_excludes_nobody(tmp_path):
     writer = CheckpointWriter(tmp_path / "results")
     for n in range(40):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 
 import pytest
 from command_line import call
@@ -151,6 +152,33 @@ def test_height_of_bars_is_proportional_to_failures():
     assert [(bar.name, bar.failed) for bar in chart.bars] == [("2026-11-02", 6), ("2026-11-03", 3)]
     assert [round(segment.height) for bar in chart.bars for segment in bar.segments] == [HEIGHT, HEIGHT // 2]
     assert {segment.color for bar in chart.bars for segment in bar.segments} == {1, 2}
+
+
+@pytest.mark.parametrize("period", ["day", "week", "month"])
+@pytest.mark.parametrize("years", [1, 60])
+def test_axis_of_time_is_to_scale(period, years):
+    times = [MONDAY, MONDAY + years * 100 * DAY, MONDAY + years * 400 * DAY]
+    bars = make_chart(count_records([failed(f"j{n}", changed=time) for n, time in enumerate(times)], period)).bars
+    first, middle, last = (bar.middle for bar in bars if bar.failed)
+    one_period = bars[0].middle * 2
+    assert (middle - first) / (last - first) == pytest.approx(1 / 4, abs=one_period / 100)
+    assert 0 <= bars[0].x < bars[-1].x + bars[-1].width <= 100.2
+    labels = [bar.middle for bar in bars if bar.label]
+    assert len(labels) <= 12
+    assert all(right - left >= 100 / 13 for left, right in pairwise(labels))
+
+
+def test_list_of_jobs_tells_id_start_end_and_decision():
+    jobs = [
+        failed("a", job_id="48213", started=MONDAY, ended=MONDAY + 4200.0, decision="requeue"),
+        failed("b", job_id="<b>", started=MONDAY, ended=MONDAY + DAY),
+        failed("c", started=MONDAY),
+    ]
+    html = render(jobs)
+    assert '<li>a <span class="soft">job 48213 · 2026-11-02 00:00 – 01:10 · Start again as it is</span></li>' in html
+    assert '<li>b <span class="soft">job &lt;b&gt; · 2026-11-02 00:00 – 2026-11-03 00:00</span></li>' in html
+    assert "<li>c</li>" in html
+    assert '<td class="soft days">2026-11-02 00:00 – 01:10</td>' in html
 
 
 def test_rare_causes_share_a_color():

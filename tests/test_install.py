@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,15 +16,19 @@ from email import message_from_bytes
 from pathlib import Path
 
 import pytest
+from corpus_cases import CASES
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tutorial import follow
 
+import logdoctor
 from logdoctor.codes import names as catalogues
+from logdoctor.pipeline.knowledge import gather, rule_folders
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "benchmarks"))
-from install import disk_bytes  # noqa: E402 - a folder of scripts
+import one_file  # noqa: E402 - a folder of scripts
+from install import disk_bytes, extras  # noqa: E402
 
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 VERSIONS = sorted({"3.10", RUNNING, "3.13"})
@@ -72,6 +77,21 @@ def test_the_wheel_holds_rules_templates_schemas_and_the_models_numbers(wheel):
     assert any(n.startswith("logdoctor/render/templates/") for n in names)
     pages = {n.rpartition("/")[2] for n in names if ".data/data/share/man/man1/" in n}
     assert {"logdoctor.1", "logdoctor-diagnose.1", "logdoctor-scan.1"} <= pages
+    (entry_points,) = (n for n in names if n.endswith(".dist-info/entry_points.txt"))
+    assert "[pytest11]" in zipfile.ZipFile(wheel).read(entry_points).decode()
+
+
+def test_one_file_is_made_for_every_python_that_we_support():
+    (supported,) = re.findall(r"With Python (3\.\d+) to (3\.\d+)", (ROOT / "README.md").read_text("utf-8"))
+    first, last = (int(version.partition(".")[2]) for version in supported)
+    (made,) = re.findall(r"^PYTHONS := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert made.split() == [f"cp-3.{minor}.0-cp3{minor}" for minor in range(first, last + 1)]
+    assert [f"3.{minor}" for minor in range(first, last + 1)] == list(one_file.VERSIONS)
+
+
+def test_page_of_the_install_tells_the_size_of_every_extra():
+    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    assert sorted(re.findall(r"^\| `(\w+)` \| \d+ MB", page, re.MULTILINE)) == sorted(extras())
 
 
 def requirements(wheel: Path) -> list[str]:
@@ -110,18 +130,26 @@ def test_extra_learn_brings_pandas_and_scikit_learn(wheel):
 
 
 @pytest.fixture(scope="session")
-def installed(request, wheel, tmp_path_factory) -> Path:
+def environments() -> dict[str, Path]:
+    """Return the environments of `installed`. A parametrized fixture of the session would be made again and again."""
+    return {}
+
+
+@pytest.fixture
+def installed(request, wheel, environments, tmp_path_factory) -> Path:
     """Return the programs of an environment outside of the checkout with nothing but the wheel and what it needs."""
     python = interpreter(request.param)
     if python is None:
         pytest.skip(f"no Python {request.param} on this machine")
     if request.param != RUNNING and not os.environ.get("CI"):
         pytest.skip("CI installs for other Pythons too")
-    venv = tmp_path_factory.mktemp("venv")
-    subprocess.run([python, "-m", "venv", venv], check=True, timeout=120)
-    pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, wheel], check=True, timeout=600, env=OUTSIDE)
-    return venv / "bin"
+    if request.param not in environments:
+        venv = tmp_path_factory.mktemp("venv")
+        subprocess.run([python, "-m", "venv", venv], check=True, timeout=120)
+        pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, wheel], check=True, timeout=600, env=OUTSIDE)
+        environments[request.param] = venv / "bin"
+    return environments[request.param]
 
 
 @pytest.fixture
@@ -181,6 +209,33 @@ def test_demo_and_python_example_work_where_only_the_wheel_is_installed(run):
     (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     Path("example.py").write_text(example)
     assert run("python example.py").stdout.startswith("failed\nnet.socket-connect ")
+
+
+ANSWERS = """
+import json, sys, logdoctor
+from logdoctor.pipeline.knowledge import gather, rule_folders
+knowledge = gather(rule_folders())
+print(json.dumps([logdoctor.diagnose(case, knowledge=knowledge).to_dict() for case in sys.argv[1:]]))
+"""
+
+
+@only_running
+@pytest.mark.xdist_group("wheel")
+def test_wheel_gives_the_answers_of_the_checkout(run):
+    cases = [str(case) for case in CASES[:: len(CASES) // 12]]
+    Path("answers.py").write_text(ANSWERS)
+    told = json.loads(run(f"python answers.py {shlex.join(cases)}").stdout)
+    knowledge = gather(rule_folders())
+    assert len(cases) >= 12
+    for case, answer in zip(cases, told, strict=True):
+        assert answer == json.loads(logdoctor.diagnose(case, knowledge=knowledge).to_json()), case
+
+
+@only_running
+@pytest.mark.xdist_group("wheel")
+def test_bash_completes_rules_where_only_the_wheel_is_installed(run):
+    asked = "COMP_WORDS='logdoctor explain cuda.gs' COMP_CWORD=2 _LOGDOCTOR_COMPLETE=complete_bash logdoctor"
+    assert run(asked).stdout == "cuda.gsp\n"
 
 
 @only_running

@@ -39,6 +39,7 @@ class BadHost(Struct, frozen=True):
     signatures: tuple[tuple[str, int], ...]
     first: float = 0.0
     last: float = 0.0
+    decisions: tuple[tuple[str, int], ...] = ()
 
     @property
     def host(self) -> str:
@@ -58,6 +59,7 @@ class HostCounter:
         self._failures: Counter[str] = Counter()
         self._examples: dict[str, list[str]] = {}
         self._signatures: dict[str, Counter[str]] = {}
+        self._decisions: dict[str, Counter[str]] = {}
         self._times: dict[str, tuple[float, float]] = {}
 
     def add(self, record: JobRecord) -> None:
@@ -67,6 +69,7 @@ class HostCounter:
         for name in blamed:
             self._examples.setdefault(name, []).append(record.job)
             self._signatures.setdefault(name, Counter())[record.signature] += 1
+            self._decisions.setdefault(name, Counter())[record.decision] += 1
             ended = end_time(record)
             first, last = self._times.get(name, (ended, ended))
             self._times[name] = min(first, ended), max(last, ended)
@@ -91,10 +94,14 @@ class HostCounter:
                 yield self._bad_host(name, expected, corrected)
 
     def _bad_host(self, name: str, expected: float, chance: float) -> BadHost:
-        signatures = sorted(self._signatures[name].items(), key=lambda item: (-item[1], item[0]))
+        signatures, decisions = _most_first(self._signatures[name]), _most_first(self._decisions[name])
         examples = tuple(sorted(self._examples[name]))
         counts = self._failures[name], self._jobs[name], expected, chance
-        return BadHost(name, *counts, examples, tuple(signatures), *self._times[name])
+        return BadHost(name, *counts, examples, signatures, *self._times[name], decisions)
+
+
+def _most_first(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def poisson_tail(count: int, mean: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -31,6 +31,15 @@ FEW_PERIODS = 45
 Period = Literal["day", "week", "month"]
 
 
+class ListedJob(Struct, frozen=True):
+    """A job in a list of the page. Start and end are in seconds since 1970, None if its logs do not tell both."""
+
+    decision: str = ""
+    id: str = ""
+    started: float | None = None
+    ended: float | None = None
+
+
 class Tally(Struct):
     """Count of jobs with a common name, for example one cause.
 
@@ -39,8 +48,7 @@ class Tally(Struct):
 
     name: str
     count: int = 0
-    jobs: dict[str, str] = field(default_factory=dict)
-    """The decision of each job."""
+    jobs: dict[str, ListedJob] = field(default_factory=dict)
     hours: float = 0.0
     timed_jobs: int = 0
     title: str = ""
@@ -61,7 +69,7 @@ class Tally(Struct):
     def add(self, record: JobRecord) -> None:
         self.count += 1
         if len(self.jobs) < MAX_JOBS_LISTED:
-            self.jobs[record.job] = record.decision
+            self.jobs[record.job] = _listed(record)
         hours = gpu_hours(record)
         if hours is not None:
             self.hours, self.timed_jobs = self.hours + hours, self.timed_jobs + 1
@@ -89,8 +97,8 @@ class Fleet(Struct, frozen=True):
     periods: list[tuple[str, dict[str, int]]]
     """Failed jobs per cause, for each period in order."""
     period: Period
-    failed_in: dict[str, dict[str, str]]
-    """The first failed jobs of each period, each with its decision."""
+    failed_in: dict[str, dict[str, ListedJob]]
+    """The first failed jobs of each period."""
     diagnosed_in: dict[str, int]
     """Number of diagnosed jobs of each period."""
     span: tuple[float, float] | None
@@ -117,6 +125,10 @@ class Fleet(Struct, frozen=True):
     """Jobs with several attempts."""
     decisions: dict[str, Tally]
     """Failed jobs with several attempts, by the recommended decision."""
+
+
+def _listed(record: JobRecord) -> ListedJob:
+    return ListedJob(record.decision, record.job_id, record.started, record.ended)
 
 
 def gpu_hours(record: JobRecord) -> float | None:
@@ -170,7 +182,7 @@ class _FleetCounter:
         self._span: tuple[float, float] | None = None
         self._tallies: dict[str, dict[str, Tally]] = {}
         self._causes_on: dict[str, Counter[str]] = {}
-        self._failed_on: dict[str, dict[str, str]] = {}
+        self._failed_on: dict[str, dict[str, ListedJob]] = {}
         self._hosts = HostCounter()
         self._slowest: list[tuple[float, str, JobRecord]] = []
 
@@ -192,7 +204,7 @@ class _FleetCounter:
         self._causes_on.setdefault(day_of(ended), Counter())[record.signature] += 1
         failed = self._failed_on.setdefault(day_of(ended), {})
         if len(failed) < MAX_JOBS_LISTED:
-            failed[record.job] = record.decision
+            failed[record.job] = _listed(record)
         if record.attempts > 1:
             self._count("decisions", record.decision, record)
         if record.fingerprint:
@@ -255,8 +267,8 @@ class _FleetCounter:
             decisions=self._tallies.get("decisions", {}),
         )
 
-    def _failed_in(self, period: Period) -> dict[str, dict[str, str]]:
-        failed: dict[str, dict[str, str]] = {}
+    def _failed_in(self, period: Period) -> dict[str, dict[str, ListedJob]]:
+        failed: dict[str, dict[str, ListedJob]] = {}
         for day in sorted(self._failed_on):
             failed.setdefault(_period_name(day, period), {}).update(self._failed_on[day])
         return {name: dict(islice(jobs.items(), MAX_JOBS_LISTED)) for name, jobs in failed.items()}
@@ -289,14 +301,23 @@ def _sum_by_period(days: dict[str, Counter[str]], period: Period) -> dict[str, C
     return sums
 
 
-def _period_name(day: str, period: Period) -> str:
-    """Return the name of the period of a day. A week is named after its Monday, a month is ``2026-11``."""
-    if not day or period == "day":
-        return day
+def place_of(day: str, period: Period) -> int:
+    """Return the number of the period of a day (or of the day after which it is named), counted from the year 1."""
     if period == "month":
-        return day[:7]
-    when = date.fromisoformat(day)
-    return str(when - timedelta(days=min(when.weekday(), (when - date.min).days)))
+        return int(day[:4]) * 12 + int(day[5:7]) - 1
+    number = date.fromisoformat(day).toordinal() - 1  # the first of them is a Monday
+    return number if period == "day" else number // 7
+
+
+def _name_of(place: int, period: Period) -> str:
+    """Return the name of a period. A week is named after its Monday, a month is ``2026-11``."""
+    if period == "month":
+        return f"{place // 12:04}-{place % 12 + 1:02}"
+    return str(date.fromordinal((place if period == "day" else 7 * place) + 1))
+
+
+def _period_name(day: str, period: Period) -> str:
+    return day and _name_of(place_of(day, period), period)
 
 
 def _fitting_period(days: Iterable[str]) -> Period:
@@ -311,11 +332,7 @@ def _fill_gaps(sums: dict[str, Counter[str]], period: Period) -> list[tuple[str,
     No periods are added if there would be more than `MAX_PERIODS`.
     """
     names = sorted(name for name in sums if name)
-    if period == "month" or len(names) < 2:
-        return [(name, sums[name]) for name in names]
-    step = timedelta(days=7 if period == "week" else 1)
-    first, last = (datetime.fromisoformat(name).date() for name in (names[0], names[-1]))
-    if (last - first) / step > MAX_PERIODS:
-        return [(name, sums[name]) for name in names]
-    names = [str(first + n * step) for n in range((last - first) // step + 1)]
+    places = [place_of(name, period) for name in names]
+    if names and places[-1] - places[0] <= MAX_PERIODS:
+        names = [_name_of(place, period) for place in range(places[0], places[-1] + 1)]
     return [(name, sums.get(name, Counter())) for name in names]

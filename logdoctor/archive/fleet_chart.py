@@ -6,10 +6,11 @@ Horizontal positions are in percent of the width, vertical positions in pixels f
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from logdoctor.archive.fleet import Fleet
+from logdoctor.archive.fleet import Fleet, place_of
 
 COLORS = 8
 """Number of causes with a colour of their own.  All other causes share one colour."""
@@ -18,6 +19,8 @@ HEIGHT = 180
 MAX_LABELS = 12
 GAP = 0.18
 """Share of a bar's width that stays empty."""
+LEAST_WIDTH = 0.2
+"""Width of a bar, in percent, that is still seen."""
 STEPS = (1, 2, 5)
 
 
@@ -42,6 +45,8 @@ class Bar(Struct, frozen=True):
     jobs: int
     segments: tuple[Segment, ...]
     label: str
+    spare: bool
+    """True for every second label: it is left out where there is little room."""
 
 
 class Chart(Struct, frozen=True):
@@ -54,30 +59,42 @@ class Chart(Struct, frozen=True):
 
 
 def make_chart(fleet: Fleet) -> Chart:
-    """Lay out a bar for each period. The chart is empty if no failure has a date."""
+    """Lay out a bar for each period, to scale. The chart is empty if no failure has a date."""
     colors = {tally.name: number for number, tally in enumerate(fleet.causes[:COLORS], 1)}
     highest = max((sum(counts.values()) for _, counts in fleet.periods), default=0)
     if not highest:
         return Chart((), (), ())
     step = _grid_step(highest)
     top = math.ceil(highest / step) * step
-    label_every = math.ceil(len(fleet.periods) / MAX_LABELS)
-    width = 100 / len(fleet.periods)
+    places = [place_of(name, fleet.period) for name, _ in fleet.periods]
+    width = 100 / (places[-1] - places[0] + 1)
+    labelled = _labelled(places)
     bars = tuple(
         Bar(
             name,
-            x=round((number + GAP / 2) * width, 3),
-            middle=round((number + 0.5) * width, 3),
-            width=round((1 - GAP) * width, 3),
+            x=round((place - places[0] + GAP / 2) * width, 3),
+            middle=round((place - places[0] + 0.5) * width, 3),
+            width=round(max((1 - GAP) * width, LEAST_WIDTH), 3),
             failed=sum(counts.values()),
             jobs=fleet.diagnosed_in.get(name, 0),
             segments=_segments(counts, colors, top),
-            label="" if number % label_every else _label(name),
+            label=_label(name) if place in labelled else "",
+            spare=labelled.get(place, 0) % 2 == 1,
         )
-        for number, (name, counts) in enumerate(fleet.periods)
+        for place, (name, counts) in zip(places, fleet.periods, strict=True)
     )
     grid_lines = tuple((round(HEIGHT * (1 - value / top), 2), value) for value in range(0, top + 1, step))
     return Chart(bars, grid_lines, tuple(_legend(fleet, colors)))
+
+
+def _labelled(places: Sequence[int]) -> dict[int, int]:
+    """Return the places of the bars with a label, numbered from the left, with room between them."""
+    room = math.ceil((places[-1] - places[0] + 1) / MAX_LABELS)
+    chosen: dict[int, int] = {}
+    for place in places:
+        if not chosen or place - next(reversed(chosen)) >= room:
+            chosen[place] = len(chosen)
+    return chosen
 
 
 def _segments(counts: dict[str, int], colors: dict[str, int], top: int) -> tuple[Segment, ...]:

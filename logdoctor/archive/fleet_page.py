@@ -94,7 +94,7 @@ def _render(fleet: Fleet, words: Catalogue, budget: Budget, *, shortened: bool) 
         hours=sum(tally.hours for tally in fleet.verdicts.values()),
         common_folder=_common_folder(fleet),
         meanings=_meanings(),
-        tell_decisions=lambda counts: tell_decisions(counts, lambda decision: words(f"decided.{decision}")),
+        tell_decisions=lambda counts: tell_decisions(dict(counts), lambda decision: words(f"decided.{decision}")),
         version=__version__,
         shortened=shortened,
         **assets,
@@ -104,7 +104,7 @@ def _render(fleet: Fleet, words: Catalogue, budget: Budget, *, shortened: bool) 
 def _merged(fleet: Fleet, verdicts: Iterable[str]) -> Tally:
     """Return the count and the jobs of several verdicts."""
     tallies = [fleet.verdicts[name] for name in verdicts if name in fleet.verdicts]
-    jobs = {job: decision for tally in tallies for job, decision in tally.jobs.items()}
+    jobs = {name: job for tally in tallies for name, job in tally.jobs.items()}
     return Tally("", sum(tally.count for tally in tallies), jobs)
 
 
@@ -144,6 +144,15 @@ def _day(seconds: float | None) -> str:
     return (iso_time(seconds) or "").partition("T")[0]
 
 
+def _span(job: Any) -> str:
+    """Return ``2026-11-02 08:00 – 09:10``, with the day of the end if it is another; "" if either is not told."""
+    start, end = (iso_time(None if t is None else round(t)) for t in (job.started, job.ended))
+    if not start or not end:
+        return ""
+    start, end = (text.replace("T", " ")[:16] for text in (start, end))
+    return f"{start} – {end[11:] if start[:10] == end[:10] else end}"
+
+
 def _odds(chance: float) -> int:
     """Return n of the phrase "one in n"."""
     return MAX_ODDS if chance < 1 / MAX_ODDS else round(1 / chance)
@@ -176,7 +185,7 @@ def _load_template() -> tuple[Template, Mapping[str, object]]:
     The content security policy of the page allows only this style and this script.
     """
     environment = standalone_html.environment("logdoctor.archive", "logdoctor.render", finalize=_clean)
-    for function in (_share, _hours, _day, _odds, _most_frequent, _repeated):
+    for function in (_share, _hours, _day, _span, _odds, _most_frequent, _repeated):
         environment.filters[function.__name__[1:]] = function
     return environment.get_template("fleet.j2"), standalone_html.assets(
         environment, style=["html/report.css", "fleet.css"], script=["html/report.js"]

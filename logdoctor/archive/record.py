@@ -80,6 +80,8 @@ class JobRecord(Struct, frozen=True, tag_field="schema", tag=SCHEMA):
     templates: tuple[str, ...] = ()
     size: int = 0
     """Number of ranks; 0 if unknown."""
+    job_id: str = ""
+    """The id that the scheduler gave the job."""
     user: str = ""
     nodes: tuple[str, ...] = ()
     launcher: str = ""
@@ -149,6 +151,7 @@ def make_record(job: JobFiles, diagnosis: Diagnosis) -> JobRecord:
         fingerprint=fingerprint(diagnosis),
         templates=tuple(dict.fromkeys(map(line_template, diagnosis.unexplained))),
         size=state.ranks_expected or len(state.ranks_seen),
+        job_id=state.id or "",
         user=job.user,
         nodes=state.hosts,
         launcher=state.launcher or "",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.choices import one_of
+from logdoctor.cli.choices import among, complete_rule, one_of
 from logdoctor.cli.config_options import used_settings
 from logdoctor.cli.diagnose_command import Rules
 from logdoctor.cli.errors import print_problems, report_errors
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings too.")]
 Texts = Annotated[bool, typer.Option("--texts", help="Print the notes on the language of texts too.")]
 LINT_FORMATS, GAPS_FORMATS = ("text", "json"), ("table", "json", "csv")
-LintFormat = Annotated[str, typer.Option("--format", "-f", help=f"{one_of(LINT_FORMATS)}.")]
+LintFormat = Annotated[
+    str, typer.Option("--format", "-f", help=f"{one_of(LINT_FORMATS)}.", autocompletion=among(LINT_FORMATS))
+]
 
 
 def lint(
-    names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.", autocompletion=complete_rule)] = None,
     rules: Rules = None,
     strict: Strict = False,
     texts: Texts = False,
@@ -87,7 +89,9 @@ def gaps(
         typer.Argument(help="Logs, each one job as for diagnose; of a folder with folders in it each child is a job."),
     ],
     rules: Rules = None,
-    format: Annotated[str, typer.Option("--format", "-f", help=f"{one_of(GAPS_FORMATS)}.")] = "table",
+    format: Annotated[
+        str, typer.Option("--format", "-f", help=f"{one_of(GAPS_FORMATS)}.", autocompletion=among(GAPS_FORMATS))
+    ] = "table",
     top: Annotated[int | None, typer.Option("--top", min=1, help="Only so many templates.")] = None,
 ) -> None:
     """List the failure lines that no rule explains, by template, with counts: the worklist for rule authors.

@@ -94,6 +94,11 @@ class DiagnoseByDefault(TyperGroup):
             args = ["diagnose", *args]
         return super().parse_args(ctx, args)
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Complete the options of ``diagnose`` too, because its name may be left out."""
+        items: list[Any] = super().shell_complete(ctx, incomplete)
+        return [*items, *self.commands["diagnose"].shell_complete(ctx, incomplete)] if incomplete[:1] == "-" else items
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command. Report an error of the system, such as a full disk, without a traceback."""
         with report_os_errors(), _propose_options():

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from typer.completion import shell_complete
+from typer.completion import get_completion_script  # type: ignore[attr-defined]  # imported there for others
 
+from logdoctor.cli.choices import among
 from logdoctor.cli.words import require
 
 SHELLS = ("bash", "zsh", "fish")
-Shell = Annotated[str, typer.Argument(help="bash, zsh or fish.")]
+Shell = Annotated[str, typer.Argument(help="bash, zsh or fish.", autocompletion=among(SHELLS))]
 
 
-def completion(ctx: typer.Context, shell: Shell) -> None:
+def completion(shell: Shell) -> None:
     """Print the completion script of a shell: source <(logdoctor completion bash).
 
     Exit codes: 0 it is printed, 2 wrong usage.
     """
     require(shell, SHELLS, "SHELL")
-    shell_complete(ctx.find_root().command, {}, "logdoctor", "_LOGDOCTOR_COMPLETE", f"source_{shell}")
+    typer.echo(get_completion_script(prog_name="logdoctor", complete_var="_LOGDOCTOR_COMPLETE", shell=shell))

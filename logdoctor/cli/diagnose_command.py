@@ -7,12 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from logdoctor.cli.choices import LANGUAGES, format_names, one_of
+from logdoctor.cli.choices import LANGUAGES, among, format_names, one_of
 from logdoctor.cli.diagnosing import diagnose as run_diagnose
 from logdoctor.cli.diagnosing import format_of
 from logdoctor.cli.output import COLORS, language_of
 from logdoctor.cli.rule_folders import add_rules_of_settings
 from logdoctor.cli.words import require
+
+FORMATS = format_names("render", "formats")
 
 
 def _check_lang(lang: str | None) -> str | None:
@@ -47,7 +49,11 @@ Rules = Annotated[
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", "-f", help=f"{one_of(format_names('render', 'formats'), 'text')}.", callback=_check_format
+        "--format",
+        "-f",
+        help=f"{one_of(FORMATS, 'text')}.",
+        callback=_check_format,
+        autocompletion=among(FORMATS),
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
@@ -58,6 +64,7 @@ Lang = Annotated[
         "--lang",
         help=f"Language of the report: {one_of(LANGUAGES)} (default: by the locale).",
         envvar="LOGDOCTOR_LANG",
+        autocompletion=among(LANGUAGES),
         callback=_check_lang,
     ),
 ]
@@ -74,6 +81,7 @@ Color = Annotated[
         "--color",
         help="auto (default), always or never. auto heeds NO_COLOR, FORCE_COLOR and TERM=dumb.",
         callback=_check_color,
+        autocompletion=among(COLORS),
     ),
 ]
 Width = Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from logdoctor.cli.choices import among_keys
 from logdoctor.cli.diagnose_command import Lang, Output, Redact, RedactMap, Rules
 from logdoctor.cli.diagnosing import OLD_FORMAT_NAMES, TEXT
 from logdoctor.cli.errors import report_errors
@@ -16,7 +17,15 @@ from logdoctor.cli.words import require
 
 Good = Annotated[str, typer.Argument(help="The log, folder or archive of a run that went well.")]
 Bad = Annotated[str, typer.Argument(help="That of a run of the same job that did not.")]
-Format = Annotated[str, typer.Option("--format", "-f", help="text, markdown or json.")]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        "-f",
+        help="text, markdown or json.",
+        autocompletion=among_keys("logdoctor.render.differences", "FORMATS"),
+    ),
+]
 
 
 def diff(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from logdoctor.cli.choices import one_of
+from logdoctor.cli.choices import among, one_of
 from logdoctor.cli.config_options import used_settings
 from logdoctor.cli.errors import refuse_output, report_errors
 from logdoctor.cli.progress_bar import step_bar
@@ -39,7 +39,7 @@ Corpora = Annotated[
     list[Path] | None,
     typer.Option("--corpus", help="The baselines learn from these cases too, beside the rules' examples.", exists=True),
 ]
-Format = Annotated[str, typer.Option("--format", "-f", help=f"{one_of(FORMATS)}.")]
+Format = Annotated[str, typer.Option("--format", "-f", help=f"{one_of(FORMATS)}.", autocompletion=among(FORMATS))]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.", dir_okay=False)]
 Model = Annotated[
     Path | None,

@@ -9,6 +9,7 @@ from typing import IO, Annotated, Any
 
 import typer
 
+from logdoctor.cli.choices import among_keys
 from logdoctor.cli.diagnose_command import Paths, Rules
 from logdoctor.cli.errors import print_error, refuse_output, report_errors
 from logdoctor.cli.named_inputs import paths_or_stdin, refuse_output_file
@@ -16,7 +17,15 @@ from logdoctor.cli.progress_bar import load_with_progress
 from logdoctor.cli.rule_folders import all_folders
 from logdoctor.cli.words import require
 
-Format = Annotated[str, typer.Option("--format", "-f", help="jsonl, csv or parquet.")]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        "-f",
+        help="jsonl, csv or parquet.",
+        autocompletion=among_keys("logdoctor.render.record_tables", "WRITERS"),
+    ),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write them to this file.", dir_okay=False)]
 
 

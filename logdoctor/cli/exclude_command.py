@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from logdoctor.cli.choices import format_names, one_of
+from logdoctor.cli.choices import among, format_names, one_of
 from logdoctor.cli.errors import refuse_output, report_errors
 from logdoctor.cli.fleet_command import Folders, Since, Until
 from logdoctor.cli.named_inputs import refuse_output_file
@@ -16,7 +16,9 @@ from logdoctor.cli.time_options import read_time
 from logdoctor.cli.words import require
 
 FORMATS = format_names("archive", "exclusions")
-Format = Annotated[str, typer.Option("--format", "-f", help=f"{one_of(FORMATS, 'hosts')}.")]
+Format = Annotated[
+    str, typer.Option("--format", "-f", help=f"{one_of(FORMATS, 'hosts')}.", autocompletion=among(FORMATS))
+]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the list to this file, at once as a whole.", dir_okay=False)
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from logdoctor.cli.choices import complete_word
 from logdoctor.cli.diagnose_command import Lang, Rules
 from logdoctor.cli.output import Style, language_of, width_of, write
 from logdoctor.cli.words import MOST_PROPOSALS, similar
@@ -25,7 +26,10 @@ LEAST_SIMILARITY = 0.55
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(help="A signature or rule (cuda.oom), a code (xid 79, 137, ECONNREFUSED), or a line of a log."),
+    typer.Argument(
+        help="A signature or rule (cuda.oom), a code (xid 79, 137, ECONNREFUSED), or a line of a log.",
+        autocompletion=complete_word,
+    ),
 ]
 Full = Annotated[bool, typer.Option("--all", help="Also sources, references, and texts in other languages.")]
 

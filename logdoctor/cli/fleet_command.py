@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from logdoctor.cli.choices import among, one_of
 from logdoctor.cli.diagnose_command import Lang
 from logdoctor.cli.errors import refuse_output, report_errors
 from logdoctor.cli.named_inputs import refuse_output_file
 from logdoctor.cli.output import language_of
 from logdoctor.cli.time_options import read_time
+from logdoctor.cli.words import require
 
 if TYPE_CHECKING:
     from logdoctor.archive import JobRecord
@@ -23,7 +25,13 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="Where the page goe
 NewSince = Annotated[
     str | None, typer.Option("--new-since", help="Show the causes that first came then or later: 2026-11-01, 7d.")
 ]
-By = Annotated[str | None, typer.Option("--by", help="Failures by day, week or month (default: by how long it was).")]
+PERIODS = ("day", "week", "month")
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by", help=f"Failures by {one_of(PERIODS)} (default: by how long it was).", autocompletion=among(PERIODS)
+    ),
+]
 Since = Annotated[str | None, typer.Option("--since", help="Only jobs that ended then or later: 2026-11-01, 7d, 12h.")]
 Until = Annotated[str | None, typer.Option("--until", help="Only jobs that ended before then.")]
 
@@ -60,8 +68,8 @@ class PageRequest(NamedTuple):
 
 def page_request(path: Path, new_since: str | None, lang: str | None, by: str | None = None) -> PageRequest:
     """Check the options before the work begins."""
-    if by not in (None, "day", "week", "month"):
-        raise typer.BadParameter(f"'{by}' is none of day, week, month", param_hint="--by")
+    if by is not None:
+        require(by, PERIODS, "--by")
     refuse_output_file(path)
     return PageRequest(path, language_of(lang), read_time(new_since, "--new-since"), by)  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.choices import one_of
+from logdoctor.cli.choices import among, among_keys, complete_cause, one_of
 from logdoctor.cli.errors import report_errors
 from logdoctor.cli.time_options import read_time
 from logdoctor.cli.words import require
@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     from logdoctor.archive.history import QueryResult
 
 Folders = Annotated[list[Path], typer.Argument(help="Folders that 'logdoctor scan --out' wrote.", exists=True)]
-By = Annotated[str, typer.Option("--by", help="Count by cause, host, user, day, week, month, failure or job.")]
-Cause = Annotated[str, typer.Option("--cause", help="Only this signature or family.")]
+By = Annotated[
+    str,
+    typer.Option(
+        "--by",
+        help="Count by cause, host, user, day, week, month, failure or job.",
+        autocompletion=among_keys("logdoctor.archive.history", "GROUP_BY"),
+    ),
+]
+Cause = Annotated[str, typer.Option("--cause", help="Only this signature or family.", autocompletion=complete_cause)]
 Host = Annotated[str, typer.Option("--host", help="Only where this host was culprit.")]
 User = Annotated[str, typer.Option("--user", help="Only jobs of this user (the owner of the files).")]
 Since = Annotated[str | None, typer.Option("--since", help="Only failures then or later: 2026-11-01, 7d, 12h.")]
@@ -28,7 +35,7 @@ Sql = Annotated[
     str | None, typer.Option("--sql", help="A question of your own; the tables are jobs, causes and rank_table.")
 ]
 FORMATS = ("table", "csv", "jsonl")
-Format = Annotated[str, typer.Option("--format", "-f", help=f"{one_of(FORMATS)}.")]
+Format = Annotated[str, typer.Option("--format", "-f", help=f"{one_of(FORMATS)}.", autocompletion=among(FORMATS))]
 
 
 def history(

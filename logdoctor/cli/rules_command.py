@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from logdoctor.cli import authoring_commands
+from logdoctor.cli.choices import complete_rule
 from logdoctor.cli.diagnose_command import Rules
 from logdoctor.cli.rule_folders import all_folders
 
@@ -60,7 +61,11 @@ def _origin(rule: Rule, folders: list[Path], ours: set[str]) -> str:
 
 
 @app.command()
-def show(name: Annotated[str, typer.Argument(help="A rule's id.")], rules: Rules = None, lang: str = "en") -> None:
+def show(
+    name: Annotated[str, typer.Argument(help="A rule's id.", autocompletion=complete_rule)],
+    rules: Rules = None,
+    lang: str = "en",
+) -> None:
     """Show one rule: the cause, the remedy, the symptoms, the examples."""
     rule = _read(all_folders(rules)).rule(name)
     if rule is None:
@@ -88,7 +93,8 @@ def _page(rule: Rule, lang: str) -> list[str]:
 
 @app.command()
 def test(
-    names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.")] = None, rules: Rules = None
+    names: Annotated[list[str] | None, typer.Argument(help="Ids; all if none.", autocompletion=complete_rule)] = None,
+    rules: Rules = None,
 ) -> None:
     """Run the examples and near-misses of the rules, with all rules loaded."""
     from logdoctor.authoring.rule_check import check_rules

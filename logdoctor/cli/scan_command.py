@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logdoctor.cli.choices import format_names, one_of
+from logdoctor.cli.choices import among, complete_cause, format_names, one_of
 from logdoctor.cli.diagnose_command import Lang, Rules
 from logdoctor.cli.errors import print_problems, report_errors
 from logdoctor.cli.fleet_command import NewSince, page_request, write_report
@@ -37,10 +37,14 @@ Out = Annotated[
         "--out", "-o", help="Keep the results in this folder; a scan into it goes on where the last one stood."
     ),
 ]
+FORMATS = format_names("archive", "outputs")
 Format = Annotated[
     str,
     typer.Option(
-        "--format", "-f", help=f"{one_of(format_names('archive', 'outputs'))}; parquet writes into --out only."
+        "--format",
+        "-f",
+        help=f"{one_of(FORMATS)}; parquet writes into --out only.",
+        autocompletion=among([*FORMATS, "parquet"]),
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="A line a job: its name and the columns of 'logdoctor -q'.")]
@@ -66,7 +70,9 @@ Retry = Annotated[
 FailOn = Annotated[
     str | None,
     typer.Option(
-        "--fail-on", help="Exit with 1 where one of these is a job's first cause: signatures or families, by commas."
+        "--fail-on",
+        help="Exit with 1 where one of these is a job's first cause: signatures or families, by commas.",
+        autocompletion=complete_cause,
     ),
 ]
 Scheduler = Annotated[str | None, typer.Option("--scheduler", help="Address of a Dask scheduler: tcp://HOST:8786.")]

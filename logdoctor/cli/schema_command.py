@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
+from logdoctor.cli.choices import among, one_of
 from logdoctor.cli.config_options import options_of
 from logdoctor.cli.words import require
 
 NAMES = ("diagnosis", "comparison", "rule", "settings")
-Document = Annotated[str, typer.Argument(help=f"{', '.join(NAMES[:-1])} or {NAMES[-1]}.")]
+Document = Annotated[str, typer.Argument(help=f"{one_of(NAMES)}.", autocompletion=among(NAMES))]
 
 
 def schema(ctx: typer.Context, document: Document) -> None:

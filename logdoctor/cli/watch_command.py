@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from logdoctor.cli.choices import among
 from logdoctor.cli.diagnose_command import Lang, Rules
 from logdoctor.cli.output import language_of, width_of
 from logdoctor.cli.progress_bar import load_with_progress
@@ -21,7 +22,10 @@ STATES = ("failed", "finished", "suspicious")
 EVERY = 0.5
 Paths = Annotated[list[str], typer.Argument(help="Files, folders or globs of ONE job; new files are followed too.")]
 ExitOn = Annotated[
-    list[str] | None, typer.Option("--exit-on", help=f"End at this state: {', '.join(STATES)}; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--exit-on", help=f"End at this state: {', '.join(STATES)}; may be repeated.", autocompletion=among(STATES)
+    ),
 ]
 OnFailure = Annotated[
     str | None,
@@ -43,7 +47,9 @@ def watch(
     A line is printed whenever the state changes: running, suspicious (no line comes any more), failed (with the
     answer), finished.
 
-    Exit codes: 0 stopped or finished, 1 the state failed or suspicious of --exit-on, 2 wrong usage.
+    It follows until Ctrl-C, or until a state of --exit-on.
+
+    Exit codes: 0 the state finished of --exit-on, 1 the state failed or suspicious of it, 2 wrong usage, 130 Ctrl-C.
     """
     from logdoctor.live.watch import Watch
 

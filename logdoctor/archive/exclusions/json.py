@@ -24,6 +24,7 @@ def rows(hosts: Sequence[BadHost]) -> list[dict[str, Any]]:
             "first": day_of(host.first),
             "last": day_of(host.last),
             "signatures": dict(host.signatures),
+            "decisions": dict(host.decisions),
             "examples": [*host.examples[:10]],
         }
         for host in hosts
