@@ -13,12 +13,12 @@ from logdoctor.logs.source_from_filename import source_from_filename
 
 SILENT_FOR, SILENT_TIMES, SILENT_LONGEST = 60.0, 8, 1.5
 """A file is silent if it did not grow for so many seconds, so many times its usual gap, and its longest one."""
-BUSY_FOR, BUSY_TIMES = 240.0, 4
+BUSY_FOR, BUSY_TIMES = 240.0, 2
 """The same for a file whose last lines announce long work."""
 MINORITY = 0.25
 """A larger share of the files does not stand apart."""
-_LAST_LINES = 600
-_BUSY = re.compile(rb"(?i)sav(e|ing)|checkpoint|eval|valid(at|ation)|compil|load|warm|tokeniz|map:|index|download|prepar")
+LAST_LINE = 300
+_BUSY = re.compile(r"(?i)sav(e|ing)|checkpoint|eval|valid(at|ation)|compil|load|warm|tokeniz|map:|index|download|prepar")
 
 
 class Silence(Struct, frozen=True):
@@ -46,6 +46,8 @@ def find_silence(files: Sequence[Tail], now: float, shows_progress: Callable[[Ta
     going = [tail for tail in files if now - tail.grown <= max(SILENT_FOR, _patience(tail))]
     if not going:
         return _silence("all", paced, now, *_apart(paced))
+    if any(is_busy(tail) and now - tail.grown > SILENT_FOR / 4 for tail in going):
+        return None  # the others wait for it
     working = [tail for tail in going if shows_progress(tail)]
     stuck = [tail for tail in silent if shows_progress(tail)]
     if stuck and not working:
@@ -64,7 +66,7 @@ def describe(silence: Silence) -> str:
     if not names:
         return f"no line comes {since}"
     if silence.busy:
-        return f"no line comes {since}; {names} announced long work last"
+        return f"no line comes {since}; {names} said last: {_last_line(silence.apart[0])}"
     return f"no line comes {since}; {names} fell silent first"
 
 
@@ -89,14 +91,19 @@ def _apart(silent: Sequence[Tail]) -> tuple[Sequence[Tail], bool]:
     first = [tail for tail in silent if usual - tail.grown > max(1.0, tail.usual_gap / 2)]
     if 0 < len(first) <= most:
         return first, False
-    busy = [tail for tail in silent if _is_busy(tail)]
-    return (busy, True) if 0 < len(busy) <= most else ((), False)
+    busy = [tail for tail in silent if is_busy(tail)]
+    return (busy, True) if 0 < len(busy) <= max(1, most) else ((), False)
 
 
 def _patience(tail: Tail) -> float:
     patience = max(SILENT_FOR, SILENT_TIMES * tail.usual_gap, SILENT_LONGEST * tail.longest_gap)
-    return max(BUSY_FOR, BUSY_TIMES * patience) if _is_busy(tail) else patience
+    return max(BUSY_FOR, BUSY_TIMES * patience) if is_busy(tail) else patience
 
 
-def _is_busy(tail: Tail) -> bool:
-    return _BUSY.search(tail.end[-_LAST_LINES:].rstrip().rpartition(b"\n")[2]) is not None
+def is_busy(tail: Tail) -> bool:
+    """Return whether the last line announces long work."""
+    return _BUSY.search(_last_line(tail)) is not None
+
+
+def _last_line(tail: Tail) -> str:
+    return tail.end[-LAST_LINE:].rstrip().rpartition(b"\n")[2].decode("utf-8", "replace")

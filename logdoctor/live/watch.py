@@ -16,30 +16,30 @@ from msgspec import Struct
 
 from logdoctor.live.silence import describe, find_silence
 from logdoctor.live.tails import Tail, Tails
-from logdoctor.model import Diagnosis, InputError
+from logdoctor.matcher.words import any_of
+from logdoctor.model import Cause, Diagnosis, InputError, JobSummary
 from logdoctor.pipeline.diagnosis import diagnose
 from logdoctor.pipeline.knowledge import Knowledge
 
 State = Literal["waiting", "running", "suspicious", "failed", "finished"]
-CERTAIN = 0.6
-"""A cause with less confidence is no alarm while lines come."""
+CERTAIN = 0.85
+"""A cause with less confidence is no alarm while lines come: the job may get over it."""
+WAITS = frozenset(("app.hang", "collective.straggler", "collective.timeout", "mpi.hang", "rdzv.timeout"))
 SETTLE = 0.6
 """Seconds after a word of failure in which the rest of its message is written."""
-STILL, STILL_TIMES = 2.0, 4
+STILL, STILL_TIMES, STILL_MOST = 2.0, 4, 10.0
 """Seconds, and usual gaps, without a line after which the job may be over."""
 SHARE, SAVED, OWED = 0.02, 10.0, 3.0
 """Share of the time that may be spent on asking, seconds that may be saved for an alarm, and that may be owed."""
 ABOVE = 4 << 10
 """Bytes above the new ones that are asked about with them."""
 FIND_EVERY, SILENCE_EVERY = 2.0, 2.0
-SIGNS = tuple(
-    word.encode()
-    for word in """
-    error|fail|fatal|exception|cannot|can't|could not|unable|refus|denied|invalid|abort|panic|lost|timed out|timed-out
-    |timeout|time out|corrupt|missing|not found|unexpected|exceed|mismatch|broken|killed|died|unreachable|no such|critical
-    |warn|traceback|signal|sigterm|cancel|xid|stopping|stoping|exit|nan|evict|preempt
-    """.replace("\n", "").replace("    ", "").split("|")
-)
+_SIGNS = """
+error fail fatal exception cannot can't could_not unable refus denied invalid abort panic lost timed_out timed-out
+timeout time_out corrupt missing not_found unexpected exceed mismatch broken killed died unreachable no_such critical
+warn traceback signal sigterm cancel xid stopping stoping exit nan evict preempt
+"""
+"""Words that a failure is told with."""
 
 
 class Change(Struct, frozen=True):
@@ -124,19 +124,20 @@ class Watch:
 
     def _is_still(self, now: float) -> bool:
         last = max(self._tails.files.values(), key=lambda tail: tail.grown, default=None)
-        return now - self._grown >= max(STILL, STILL_TIMES * (last.usual_gap if last else 0.0))
+        return now - self._grown >= min(max(STILL, STILL_TIMES * (last.usual_gap if last else 0.0)), STILL_MOST)
 
     def _judge(self, diagnosis: Diagnosis | None, *, is_still: bool) -> Iterator[Change]:
         if diagnosis is None:
             return
         cause = diagnosis.answer
-        if cause is not None and (is_still or cause.confidence >= CERTAIN):
+        is_wait = cause is not None and _is_only_a_wait(cause, diagnosis.job)
+        if cause is not None and not is_wait and (is_still or cause.confidence >= CERTAIN):
             yield from self._change("failed", cause.title, diagnosis)
-        elif cause is None and is_still and diagnosis.verdict == "unknown":
+        elif is_still and diagnosis.verdict == "unknown":
             yield from self._change("failed", "", diagnosis)
         elif is_still and diagnosis.verdict == "finished":
             yield from self._change("finished", "", diagnosis)
-        elif cause is None and self.state in ("failed", "finished"):
+        elif (cause is None or is_wait) and self.state in ("failed", "finished"):
             yield from self._change("running")
 
     def _listen(self, now: float) -> Iterator[Change]:
@@ -149,6 +150,9 @@ class Watch:
             if self.state != "running":
                 return
         diagnosis = self.answer(hung=True)
+        if diagnosis and diagnosis.answer:
+            yield from self._change("suspicious", diagnosis.answer.title, diagnosis)
+            return
         suspect = next(iter(diagnosis.suspects), None) if diagnosis and silence.kind == "all" else None
         files = silence.apart or tuple(self._tails.files.values())
         self._suspects = files
@@ -200,9 +204,13 @@ class Budget:
         self._left = max(-OWED, self._left - seconds)
 
 
-def _has_sign(data: bytes) -> bool:
-    lower = data.lower()
-    return any(sign in lower for sign in SIGNS)
+_has_sign = any_of(word.replace("_", " ") for word in _SIGNS.split())
+
+
+def _is_only_a_wait(cause: Cause, job: JobSummary) -> bool:
+    """Return whether the cause is told by processes that wait and may get on, and no line tells of a failure."""
+    told = job.first_failure or any(row.failure for row in job.rank_table)
+    return cause.signature in WAITS and not told
 
 
 def _as_file(tail: Tail, data: bytes) -> Any:
