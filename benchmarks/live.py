@@ -22,10 +22,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from corpus_cases import CASES, healthy_cases, read_case
+from corpus_cases import CASES, healthy_cases
 from simulator import FAULTS, simulate
 from simulator.long_runs import HANGS, TIMEOUT, LongRun, hang, healthy
 
@@ -35,6 +34,7 @@ from logdoctor.model import Diagnosis
 from logdoctor.pipeline.knowledge import Knowledge, gather
 from logdoctor.ruleset import shipped_rules
 
+ROOT = Path(__file__).resolve().parent.parent
 SIZES = (8, 16, 32, 64)
 ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
 COMMAND = [sys.executable, "-m", "logdoctor"]
@@ -199,7 +199,7 @@ class Replay:
             self.wait(start + at - self.now)
             _append(self._folder / name, text)
 
-    def wait(self, seconds: float, every: float = 0.5) -> None:
+    def wait(self, seconds: float, every: float = 1.0) -> None:
         end = self.now + seconds
         while self.now + every < end:
             self.now += every
@@ -245,7 +245,7 @@ def hangs(options: argparse.Namespace, knowledge: Knowledge) -> None:
                 replay.play(job.course)
                 replay.wait(begin + job.since + TIMEOUT - replay.now)
             if replay.alarms:
-                at, change = replay.alarms[-1]
+                change = replay.alarms[-1][1]
                 waits.append(replay.alarms[0][0] - begin - job.since)
                 told += 1
                 is_named = _names(change.about, job)
@@ -253,7 +253,9 @@ def hangs(options: argparse.Namespace, knowledge: Knowledge) -> None:
                 if not is_named:
                     wrong.append(f"seed {i}: rank {job.rank.number} of {job.rank.host}: {change.about[:150]}")
         middle = f", after {statistics.median(waits):.0f} s" if waits else ""
-        row(f"hang: {kind}: told before the time-out", f"{told} of {count}{middle}", ">= 90 %", good=told >= 0.9 * count)
+        row(
+            f"hang: {kind}: told before the time-out", f"{told} of {count}{middle}", ">= 90 %", good=told >= 0.9 * count
+        )
         if kind != "one_prints":
             row("  and the rank or its file is named", f"{named} of {count}", ">= 90 %", good=named >= 0.9 * count)
             print("".join(f"    {line}\n" for line in wrong[:5]), end="")
@@ -294,17 +296,19 @@ def same(options: argparse.Namespace, knowledge: Knowledge) -> None:
 
 
 def _facts(diagnosis: Diagnosis | None) -> object:
-    """Return verdict, signature, culprit and evidence."""
+    """Return verdict, signature, and the ranks and hosts of the culprit."""
     if diagnosis is None:
         return None
     cause = diagnosis.answer
-    return diagnosis.verdict, cause and (cause.signature, cause.culprit, cause.evidence)
+    return diagnosis.verdict, cause and (cause.signature, cause.culprit.ranks, cause.culprit.hosts)
 
 
 def _pieces(case: Path, most_seconds: float) -> Iterator[tuple[float, str, str]]:
     """Yield the logs of a case in pieces of random sizes at random times."""
     rng, at = random.Random(case.name), 0.0
-    names = [p for p in sorted(case.rglob("*")) if p.is_file() and p.name not in ("case.yaml", "report.md", "report.zh.md")]
+    names = [
+        p for p in sorted(case.rglob("*")) if p.is_file() and p.name not in ("case.yaml", "report.md", "report.zh.md")
+    ]
     texts = {str(p.relative_to(case)): p.read_bytes().decode("latin-1") for p in names}
     while any(texts.values()):
         name = rng.choice([key for key, text in texts.items() if text])
@@ -330,16 +334,26 @@ def pipe(options: argparse.Namespace, _: Knowledge) -> None:
         done = subprocess.run(["bash", "-c", code], env={**ENV, "TMPDIR": folder}, check=False)
         took = time.monotonic() - start
         speed = options.mib / took
-        row(f"{options.mib} MiB through the pipe", f"{'equal' if not done.returncode else 'DIFFER'}, {speed:.0f} MiB/s", "equal", good=not done.returncode)
+        row(
+            f"{options.mib} MiB through the pipe",
+            f"{'equal' if not done.returncode else 'DIFFER'}, {speed:.0f} MiB/s",
+            "equal",
+            good=not done.returncode,
+        )
         data.write_bytes(block * 4)
         slow = f"{' '.join([*COMMAND, 'run', '--', 'cat', str(data)])} | (sleep 3; cmp - {data})"
         done = subprocess.run(["bash", "-c", slow], env=ENV, check=False, timeout=60)
-        row("a reader that begins after 3 s", "no deadlock, equal" if not done.returncode else "DIFFER", "equal", good=not done.returncode)
-    _share(options)
+        row(
+            "a reader that begins after 3 s",
+            "no deadlock, equal" if not done.returncode else "DIFFER",
+            "equal",
+            good=not done.returncode,
+        )
+    _share()
     _signals()
 
 
-def _share(options: argparse.Namespace) -> None:
+def _share() -> None:
     """The command works for a while and prints 10 MB/s: alone, and under the wrapper, by turns."""
     script = (
         "import sys,time,hashlib\n"
@@ -378,7 +392,12 @@ def _time(words: list[str]) -> float:
 
 
 def _signals() -> None:
-    script = "import signal,sys,time\nfor s in (2,15,1): signal.signal(s,lambda n,f:(print('got',n,flush=True),sys.exit(40+n)))\nprint('ready',flush=True)\ntime.sleep(30)"
+    script = (
+        "import signal,sys,time\n"
+        "for s in (2,15,1): signal.signal(s,lambda n,f:(print('got',n,flush=True),sys.exit(40+n)))\n"
+        "print('ready',flush=True)\n"
+        "time.sleep(30)\n"
+    )
     good = []
     for number, code in ((signal.SIGINT, 42), (signal.SIGTERM, 55), (signal.SIGHUP, 41)):
         words = [*COMMAND, "run", "--", sys.executable, "-c", script]
@@ -388,9 +407,16 @@ def _signals() -> None:
             process.send_signal(number)
             out, _ = process.communicate(timeout=60)
         good.append((process.returncode, out) == (code, b"got %d\n" % number))
-    killed = subprocess.run([*COMMAND, "run", "--", "sh", "-c", "kill -9 $$"], env=ENV, check=False, stderr=subprocess.DEVNULL)
+    killed = subprocess.run(
+        [*COMMAND, "run", "--", "sh", "-c", "kill -9 $$"], env=ENV, check=False, stderr=subprocess.DEVNULL
+    )
     good.append(killed.returncode == 137)
-    codes = [subprocess.run([*COMMAND, "run", "--", "sh", "-c", f"exit {n}"], env=ENV, check=False, stderr=subprocess.DEVNULL).returncode for n in (0, 1, 2, 77, 255)]
+    codes = [
+        subprocess.run(
+            [*COMMAND, "run", "--", "sh", "-c", f"exit {n}"], env=ENV, check=False, stderr=subprocess.DEVNULL
+        ).returncode
+        for n in (0, 1, 2, 77, 255)
+    ]
     good.append(codes == [0, 1, 2, 77, 255])
     row("INT, TERM, HUP passed on; child killed; exit codes", f"{sum(good)} of 5", "5", good=all(good))
 

@@ -18,7 +18,9 @@ BUSY_FOR, BUSY_TIMES = 240.0, 2
 MINORITY = 0.25
 """A larger share of the files does not stand apart."""
 LAST_LINE = 300
-_BUSY = re.compile(r"(?i)sav(e|ing)|checkpoint|eval|valid(at|ation)|compil|load|warm|tokeniz|map:|index|download|prepar")
+_BUSY = re.compile(
+    r"(?i)sav(e|ing)|checkpoint|eval|valid(at|ation)|compil|load|warm|tokeniz|map:|index|download|prepar"
+)
 
 
 class Silence(Struct, frozen=True):
@@ -45,13 +47,15 @@ def find_silence(files: Sequence[Tail], now: float, shows_progress: Callable[[Ta
         return None
     going = [tail for tail in files if now - tail.grown <= max(SILENT_FOR, _patience(tail))]
     if not going:
-        return _silence("all", paced, now, *_apart(paced))
+        apart, busy = _apart(paced)
+        return _silence("all", paced, now, apart, busy=busy)
     if any(is_busy(tail) and now - tail.grown > SILENT_FOR / 4 for tail in going):
         return None  # the others wait for it
     working = [tail for tail in going if shows_progress(tail)]
     stuck = [tail for tail in silent if shows_progress(tail)]
     if stuck and not working:
-        return _silence("all", stuck, now, *_apart(stuck))
+        apart, busy = _apart(stuck)
+        return _silence("all", stuck, now, apart, busy=busy)
     if stuck and len(working) > 1 and len(stuck) <= MINORITY * len(working):
         return _silence("some", stuck, now, stuck)
     return None
@@ -77,7 +81,7 @@ def _name(tail: Tail) -> str:
 
 
 def _silence(
-    kind: Literal["all", "some"], silent: Sequence[Tail], now: float, apart: Sequence[Tail], busy: bool = False
+    kind: Literal["all", "some"], silent: Sequence[Tail], now: float, apart: Sequence[Tail], *, busy: bool = False
 ) -> Silence:
     last = max(apart if kind == "some" else silent, key=lambda tail: tail.grown)
     idle = now - last.grown

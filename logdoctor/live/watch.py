@@ -68,7 +68,7 @@ class Watch:
         self._working: set[str] = set()
         """Files that show progress."""
         self._budget = Budget(clock())
-        self._told = ""
+        self._told: tuple[object, ...] = ()
 
     def poll(self) -> Iterator[Change]:
         """Look at the files once, and yield what changed."""
@@ -182,8 +182,10 @@ class Watch:
         return f"{progress.unit} {progress.value}{speed}"
 
     def _change(self, state: State, about: str = "", diagnosis: Diagnosis | None = None) -> Iterator[Change]:
-        """Yield a state that differs from the last one. Progress alone is no change."""
-        told = f"{state} {about}" if state in ("failed", "suspicious") else state
+        """Yield a state that differs from the last one. Progress alone is no change, nor are more details of a cause."""
+        cause = diagnosis.answer if diagnosis else None
+        blamed = (cause.signature, cause.culprit.ranks, cause.culprit.hosts) if cause else about
+        told = (state, blamed if state in ("failed", "suspicious") else "")
         if told != self._told:
             self.state, self._told = state, told
             yield Change(state, about, diagnosis)

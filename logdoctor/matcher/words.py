@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 
@@ -12,7 +13,7 @@ def any_of(words: Iterable[str]) -> Callable[[bytes], bool]:
     try:
         import hyperscan
     except ImportError:
-        return lambda text: any(word in (small := text.lower()) for word in lower)
+        return lambda text: _holds_any(text.lower(), lower)
     database = hyperscan.Database()
     expressions = [b"".join(b"\\x%02x" % byte for byte in word) for word in lower]
     database.compile(expressions=expressions, flags=[hyperscan.HS_FLAG_CASELESS] * len(lower))
@@ -24,10 +25,12 @@ def any_of(words: Iterable[str]) -> Callable[[bytes], bool]:
             found.append(number)
             return True
 
-        try:
+        with suppress(hyperscan.ScanTerminated):
             database.scan(text, match_event_handler=stop)
-        except hyperscan.ScanTerminated:
-            pass
         return bool(found)
 
     return holds
+
+
+def _holds_any(text: bytes, words: Sequence[bytes]) -> bool:
+    return any(word in text for word in words)
