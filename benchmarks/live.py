@@ -1,4 +1,4 @@
-"""How soon, how cheaply and how truly `logdoctor watch` and `logdoctor run` answer.
+"""Time, cost and truth of the answers of `logdoctor watch` and `logdoctor run`.
 
     python benchmarks/live.py [--only WORD] [--runs 100] [--seconds 120] [--mib 1024]
 
@@ -29,6 +29,7 @@ from simulator import FAULTS, simulate
 from simulator.long_runs import HANGS, TIMEOUT, LongRun, hang, healthy
 
 from logdoctor import diagnose
+from logdoctor.cli.watch_command import EVERY
 from logdoctor.live.watch import Change, Watch
 from logdoctor.model import Diagnosis
 from logdoctor.pipeline.knowledge import Knowledge, gather
@@ -50,7 +51,7 @@ def row(what: str, figure: str, bar: str = "", *, good: bool = True) -> None:
 
 
 def latency(options: argparse.Namespace, knowledge: Knowledge) -> None:
-    """From the line that proves the failure to the printed answer, in processes of their own."""
+    """From the line that proves the failure to the rendered answer."""
     faults, waits, same = [f for f in FAULTS if f != "hang"], [], 0
     for i in range(options.runs):
         size = max(16, SIZES[i % len(SIZES)])
@@ -79,35 +80,42 @@ def _time_answer(job, knowledge: Knowledge) -> tuple[float, bool]:
         for _, name, text in before:
             _append(place / name, text)
             counts[name] = counts.get(name, 0) + text.count("\n")
-        words = [*COMMAND, "watch", str(place), "--exit-on", "failed"]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=ENV) as process:
-            answered: list[float] = []
-            told: list[str] = []
-            ready = threading.Event()
-            reader = threading.Thread(target=_listen, args=(process.stdout, ready, answered, told))
-            reader.start()
-            if before:
-                ready.wait(30)
-            else:
-                time.sleep(3)
-            time.sleep(random.Random(job.setup).random())
-            begin, proved = time.monotonic(), 0.0
-            for at, name, text in after:
-                if process.poll() is not None or at - start > LIVE:
-                    break
-                time.sleep(max(0.0, begin + at - start - time.monotonic()))
-                _append(place / name, text)
-                if not proved:
-                    proved = time.monotonic()
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            reader.join(5)
-    if not answered:
+        watch = Watch([str(place)], knowledge, time.monotonic)
+        told: list[tuple[float, Change]] = []
+        done = threading.Event()
+        thread = threading.Thread(target=_follow, args=(watch, told, done))
+        thread.start()
+        time.sleep(1.5 + random.Random(job.setup).random())
+        begin, proved = time.monotonic(), 0.0
+        for at, name, text in after:
+            if done.is_set() or at - start > LIVE:
+                break
+            time.sleep(max(0.0, begin + at - start - time.monotonic()))
+            _append(place / name, text)
+            proved = proved or time.monotonic()
+        done.wait(20)
+        done.set()
+        thread.join()
+    answers = [(at, change) for at, change in told if change.state == "failed"]
+    if not answers:
         print(f"    no answer: {job.setup}; {cause.title}", flush=True)
         return 60.0, False
-    return answered[0] - proved, any(cause.signature in line for line in told)
+    at, change = answers[0]
+    if at - proved > 4:
+        print(f"    {at - proved:.1f} s: {job.setup}; {cause.title}", flush=True)
+    return at - proved, cause.signature == (change.diagnosis.answer.signature if change.diagnosis.answer else "")
+
+
+def _follow(watch: Watch, told: list[tuple[float, Change]], done: threading.Event) -> None:
+    """Drive the watch as the command does, until it tells a failure."""
+    while not done.is_set():
+        for change in watch.poll():
+            if change.diagnosis is not None:
+                change.diagnosis.to_text()
+            told.append((time.monotonic(), change))
+            if change.state == "failed":
+                done.set()
+        time.sleep(EVERY)
 
 
 def _proof_time(course, proof, root: Path) -> float:
@@ -117,15 +125,6 @@ def _proof_time(course, proof, root: Path) -> float:
         if str(root / name) == proof.file and counts[name] >= proof.number:
             return at
     raise AssertionError(proof)
-
-
-def _listen(lines: Iterable[str], ready: threading.Event, answered: list[float], told: list[str]) -> None:
-    for line in lines:
-        if re.match(r"\d\d:\d\d:\d\d running", line):
-            ready.set()
-        if re.match(r"\d\d:\d\d:\d\d failed", line):
-            answered.append(time.monotonic())
-        told.append(line)
 
 
 def _write_whole(course, place: Path, knowledge: Knowledge) -> Diagnosis:
@@ -358,7 +357,7 @@ def _share() -> None:
     script = (
         "import sys,time,hashlib\n"
         "line=b'step 1/9 loss 2.1 '+b'x'*982+b'\\n'\n"
-        "for i in range(400):\n"
+        "for i in range(200):\n"
         "    sys.stdout.buffer.write(line*250); sys.stdout.flush()\n"
         "    end=time.process_time()+0.015\n"
         "    while time.process_time()<end: hashlib.sha1(line*20)\n"
@@ -367,7 +366,7 @@ def _share() -> None:
     times: dict[str, list[float]] = {"alone": [], "run": []}
     costs = []
     plain = [sys.executable, "-c", script]
-    for _ in range(5):
+    for _ in range(3):
         for name, words in (("alone", plain), ("run", [*COMMAND, "run", "--", *plain])):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             start = time.monotonic()
@@ -375,10 +374,10 @@ def _share() -> None:
             times[name].append(time.monotonic() - start)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             costs.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    start_up = min(_time([*COMMAND, "run", "--", "true"]) for _ in range(5))
+    start_up = min(_time([*COMMAND, "run", "--", "true"]) for _ in range(3))
     alone, wrapped = min(times["alone"]), min(times["run"])
     extra = wrapped - alone - start_up
-    row(f"100 MB at 10 MB/s, {alone:.1f} s alone, under run", f"{wrapped:.2f} s, start {start_up:.2f} s")
+    row(f"50 MB at 10 MB/s, {alone:.1f} s alone, under run", f"{wrapped:.2f} s, start {start_up:.2f} s")
     share = extra / alone
     row("  more time beside the start", f"{share:.2%}", "< 1 %", good=share < 0.01)
     cpu = min(costs[1::2]) - min(costs[::2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -107,7 +108,11 @@ def test_job_and_cause_are_told_once_by_all_commands():
 
 
 def test_limit_an_hour_holds_for_all_commands():
-    assert [SentMessages(2).add(str(i)) for i in range(3)] == [None, None, "2 were sent within an hour, which is the limit"]
+    assert [SentMessages(2).add(str(i)) for i in range(3)] == [
+        None,
+        None,
+        "2 were sent within an hour, which is the limit",
+    ]
 
 
 def test_messages_are_sent_without_a_folder_for_the_state(monkeypatch, tmp_path):
@@ -156,7 +161,10 @@ def test_failing_target_is_told_without_its_secrets_and_may_be_tried_again(diagn
     told: list[str] = []
     targets = ["json://user:secret@127.0.0.1:9/token", "nonsense://secret"]
     assert not Alerts(targets, told.append).send(diagnosis, "job")
-    assert [line.partition(" got no message")[0] for line in told] == ["target 1 (json://...)", "target 2 (nonsense://...)"]
+    assert [line.partition(" got no message")[0] for line in told] == [
+        "target 1 (json://...)",
+        "target 2 (nonsense://...)",
+    ]
     assert "secret" not in "".join(told)
     assert not state.read_text()
 
@@ -201,3 +209,33 @@ def test_scan_sends_a_message_of_each_failed_job_by_its_settings(inbox, tmp_path
     words = ("scan", str(tmp_path / "jobs"), "-w", "1", "--config", str(tmp_path / "config.toml"))
     assert [command(*words).returncode for _ in range(2)] == [0, 0]
     assert sorted(message["title"].split(":")[0] for message in got) == ["✗ a", "✗ c"]
+
+
+def _commands(page: str) -> list[list[str]]:
+    text = (Path(__file__).parent.parent / "docs" / page).read_text("utf-8")
+    return [shlex.split(line) for line in text.splitlines() if line.startswith("    logdoctor ")]
+
+
+@needs_apprise
+@pytest.mark.parametrize("words", _commands("alerts.md"), ids=lambda words: words[1])
+def test_commands_of_the_page_send_their_messages(words, inbox, tmp_path):
+    url, got = inbox
+    (tmp_path / "logs" / "48213").mkdir(parents=True)
+    (tmp_path / "archive" / "job").mkdir(parents=True)
+    for file in ("logs/48213/rank_3.log", "archive/job/job.log"):
+        (tmp_path / file).write_text(OOM)
+    (tmp_path / "torchrun").write_text(f"#!{sys.executable}\n{FAILING}\n")
+    (tmp_path / "torchrun").chmod(0o755)
+    line = [sys.executable, "-m", "logdoctor", *(url if "://" in word else word for word in words[1:])]
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60, env=env, cwd=tmp_path)
+    assert done.returncode == (0 if words[1] == "scan" else 1), done.stderr
+    assert len(got) == (2 if words[1] == "scan" else 1)
+
+
+def test_settings_of_the_page_hold_for_all_commands(tmp_path):
+    text = (Path(__file__).parent.parent / "docs" / "alerts.md").read_text("utf-8")
+    (tmp_path / "config.toml").write_text(text.partition("```toml\n")[2].partition("```")[0])
+    told = command("config", "--config", str(tmp_path / "config.toml"))
+    assert told.returncode == 0
+    assert 'quiet-hours = "22:00-07:00"' in told.stdout

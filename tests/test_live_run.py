@@ -96,7 +96,9 @@ def test_first_of_three_nodes_answers_for_all_and_the_others_in_a_line(tmp_path)
 def test_first_node_does_not_take_the_end_of_an_earlier_start_for_that_of_another_node(tmp_path):
     for number in range(3):
         (tmp_path / "77.0" / f"node-{number}").mkdir(parents=True)
-        (tmp_path / "77.0" / f"node-{number}" / "wrapper.log").write_text("[launcher] process 1 finished with exit code 0\n")
+        (tmp_path / "77.0" / f"node-{number}" / "wrapper.log").write_text(
+            "[launcher] process 1 finished with exit code 0\n"
+        )
     scripts = ["raise SystemExit(1)", "import time; time.sleep(1.5);" + FAILING, "raise SystemExit(1)"]
     again = {"SLURM_STEP_ID": "0", "SLURM_RESTART_COUNT": "1"}
     nodes = [start_node(number, script, tmp_path, **again) for number, script in enumerate(scripts)]

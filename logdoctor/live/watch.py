@@ -64,9 +64,11 @@ class Watch:
         """The files with a word of failure among their new bytes, and its time."""
         self._is_new = False
         """True if bytes came since the whole was judged."""
+        self._doubts = False
+        """True if a cause was found that is an alarm only if no line follows it."""
         self._suspects: tuple[Tail, ...] = ()
-        self._working: set[str] = set()
-        """Files that show progress."""
+        self._progress_of: dict[str, tuple[bool, int]] = {}
+        """True for a file that shows progress, and its size when it was asked about it."""
         self._budget = Budget(clock())
         self._told: tuple[object, ...] = ()
 
@@ -77,9 +79,9 @@ class Watch:
             self._tails.find()
             self._found = now
         grew = self._read(now)
-        is_asked = self._budget.allows(now) and self._is_worth_asking(now)
-        if is_asked:
-            yield from self._judge(self.answer(), is_still=self._is_still(now))
+        is_still = self._is_still(now)
+        if self._budget.allows(now) and self._is_worth_asking(now, is_still=is_still):
+            yield from self._judge(self.answer(), is_still=is_still)
         elif grew and (self.state == "waiting" or (self.state == "suspicious" and self._goes_on(now))):
             yield from self._change("running", self._progress() if self.state == "waiting" else "")
         elif self.state == "running" and now - self._listened >= SILENCE_EVERY:
@@ -110,9 +112,9 @@ class Watch:
                 self._alarms[tail.path] = now
         return grew
 
-    def _is_worth_asking(self, now: float) -> bool:
+    def _is_worth_asking(self, now: float, *, is_still: bool) -> bool:
         """Return whether the new lines may change the state. The job may be over if none comes any more."""
-        if self._is_new and self._is_still(now):
+        if (self._is_new or self._doubts) and is_still:
             self._alarms.clear()
             return True
         if not self._alarms or now - min(self._alarms.values()) < SETTLE:
@@ -124,13 +126,16 @@ class Watch:
 
     def _is_still(self, now: float) -> bool:
         last = max(self._tails.files.values(), key=lambda tail: tail.grown, default=None)
-        return now - self._grown >= min(max(STILL, STILL_TIMES * (last.usual_gap if last else 0.0)), STILL_MOST)
+        usual = max(STILL, STILL_TIMES * (last.usual_gap if last else 0.0))
+        is_urgent = self._alarms or self._doubts or self.state == "failed"
+        return now - self._grown >= (min(usual, STILL_MOST) if is_urgent else usual)
 
     def _judge(self, diagnosis: Diagnosis | None, *, is_still: bool) -> Iterator[Change]:
         if diagnosis is None:
             return
         cause = diagnosis.answer
         is_wait = cause is not None and _is_only_a_wait(cause, diagnosis.job)
+        self._doubts = cause is not None and not is_wait and not is_still and cause.confidence < CERTAIN
         if cause is not None and not is_wait and (is_still or cause.confidence >= CERTAIN):
             yield from self._change("failed", cause.title, diagnosis)
         elif is_still and diagnosis.verdict == "unknown":
@@ -163,13 +168,13 @@ class Watch:
         return any(tail.grown == now for tail in self._suspects)
 
     def _shows_progress(self, tail: Tail) -> bool:
-        """Return whether the end of the file tells how far the job is."""
-        if tail.path not in self._working:
+        """Return whether the end of the file tells how far the job is. It is asked again when it grew twofold."""
+        shows, size = self._progress_of.get(tail.path, (False, 0))
+        if not shows and tail.offset >= 2 * size:
             end = self._ask([_as_file(tail, tail.end)]) if tail.end else None
-            if end is None or end.job.last_progress is None:
-                return False
-            self._working.add(tail.path)
-        return True
+            shows = end is not None and end.job.last_progress is not None
+            self._progress_of[tail.path] = shows, tail.offset
+        return shows
 
     def _progress(self) -> str:
         """Return how far the job is, read from the ends of the files."""
