@@ -17,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -51,7 +50,11 @@ def row(what: str, figure: str, bar: str = "", *, good: bool = True) -> None:
 
 
 def latency(options: argparse.Namespace, knowledge: Knowledge) -> None:
-    """From the line that proves the failure to the rendered answer."""
+    """From the line that proves the failure to the rendered answer.
+
+    It is the time that the watch waits, by the clock of the job, and the CPU time that it works meanwhile. So other
+    programs on the machine do not count.
+    """
     faults, waits, same = [f for f in FAULTS if f != "hang"], [], 0
     for i in range(options.runs):
         size = max(16, SIZES[i % len(SIZES)])
@@ -69,62 +72,43 @@ def _time_answer(job, knowledge: Knowledge) -> tuple[float, bool]:
         whole = _write_whole(job.course, Path(folder) / "whole", knowledge)
         cause = whole.answer
         assert cause is not None, job.setup
-        proof = cause.evidence[0].line
-        place = Path(folder) / "job"
-        place.mkdir()
-        counts: dict[str, int] = {}
-        before, after = [], []
-        start = min(t for t, name, text in job.course if t >= _proof_time(job.course, proof, Path(folder) / "whole"))
-        for piece in job.course:
-            (before if piece[0] < start else after).append(piece)
-        for _, name, text in before:
-            _append(place / name, text)
-            counts[name] = counts.get(name, 0) + text.count("\n")
-        watch = Watch([str(place)], knowledge, time.monotonic)
-        told: list[tuple[float, Change]] = []
-        done = threading.Event()
-        thread = threading.Thread(target=_follow, args=(watch, told, done))
-        thread.start()
-        time.sleep(1.5 + random.Random(job.setup).random())
-        begin, proved = time.monotonic(), 0.0
-        for at, name, text in after:
-            if done.is_set() or at - start > LIVE:
-                break
-            time.sleep(max(0.0, begin + at - start - time.monotonic()))
-            _append(place / name, text)
-            proved = proved or time.monotonic()
-        done.wait(20)
-        done.set()
-        thread.join()
-    answers = [(at, change) for at, change in told if change.state == "failed"]
+        start = _proof_time(job.course, whole, Path(folder) / "whole")
+        replay = Replay(Path(folder) / "job", knowledge)
+        for _, name, text in (piece for piece in job.course if piece[0] < start):
+            _append(replay.folder / name, text)
+        replay.wait(3 + random.Random(job.setup).random())
+        begin, busy = replay.now, time.process_time()
+        replay.play([(at - start, *piece) for at, *piece in job.course if start <= at <= start + LIVE], "failed")
+        replay.wait(20, "failed")
+        busy = time.process_time() - busy
+    answers = [(at, change) for at, change in replay.changes if change.state == "failed"]
     if not answers:
         print(f"    no answer: {job.setup}; {cause.title}", flush=True)
         return 60.0, False
     at, change = answers[0]
-    if at - proved > 4:
-        print(f"    {at - proved:.1f} s: {job.setup}; {cause.title}", flush=True)
-    return at - proved, cause.signature == (change.diagnosis.answer.signature if change.diagnosis.answer else "")
+    seconds = max(0.0, at - begin) + (busy if at > begin else 0.0)
+    if seconds > 4:
+        print(f"    {seconds:.1f} s, {busy:.1f} of them CPU: {job.setup}; {cause.title}", flush=True)
+    return seconds, cause.signature == (change.diagnosis.answer.signature if change.diagnosis.answer else "")
 
 
-def _follow(watch: Watch, told: list[tuple[float, Change]], done: threading.Event) -> None:
-    """Drive the watch as the command does, until it tells a failure."""
-    while not done.is_set():
-        for change in watch.poll():
-            if change.diagnosis is not None:
-                change.diagnosis.to_text()
-            told.append((time.monotonic(), change))
-            if change.state == "failed":
-                done.set()
-        time.sleep(EVERY)
+def _proof_time(course, whole: Diagnosis, root: Path) -> float:
+    """Return the time of the line that proves the cause, or of the first failure if that comes later."""
+    proof = whole.answer.evidence[0].line
+    rows = [row.first_failure.line for row in whole.job.rank_table if row.first_failure]
+    rows += [whole.job.first_failure.line] if whole.job.first_failure else []
+    failed = [_time_of(course, line, root) for line in rows]
+    shown = [_time_of(course, evidence.line, root) for evidence in whole.answer.evidence]
+    return max(_time_of(course, proof, root), min(failed) if failed else max(shown))
 
 
-def _proof_time(course, proof, root: Path) -> float:
+def _time_of(course, line, root: Path) -> float:
     counts: dict[str, int] = {}
     for at, name, text in course:
         counts[name] = counts.get(name, 0) + text.count("\n")
-        if str(root / name) == proof.file and counts[name] >= proof.number:
+        if str(root / name) == line.file and counts[name] >= line.number:
             return at
-    raise AssertionError(proof)
+    raise AssertionError(line)
 
 
 def _write_whole(course, place: Path, knowledge: Knowledge) -> Diagnosis:
@@ -187,22 +171,30 @@ class Replay:
     """Writes a course and lets a watch look at it. The clock is that of the course."""
 
     def __init__(self, folder: Path, knowledge: Knowledge) -> None:
-        self.now, self._folder = 1000.0, folder
+        self.now, self.folder = 1000.0, folder
         folder.mkdir(parents=True)
         self.watch = Watch([str(folder)], knowledge, lambda: self.now)
+        self._looked = self.now
         self.changes: list[tuple[float, Change]] = []
 
-    def play(self, course: Iterable[tuple[float, str, str]]) -> None:
+    def play(self, course: Iterable[tuple[float, str, str]], until: str = "") -> None:
         start = self.now
         for at, name, text in course:
-            self.wait(start + at - self.now)
-            _append(self._folder / name, text)
+            self.wait(start + at - self.now, until)
+            if self.watch.state == until:
+                return
+            _append(self.folder / name, text)
 
-    def wait(self, seconds: float, every: float = 1.0) -> None:
+    def wait(self, seconds: float, until: str = "") -> None:
+        """Let the time go by, until a state is told."""
         end = self.now + seconds
-        while self.now + every < end:
-            self.now += every
-            self.changes += [(self.now, change) for change in self.watch.poll()]
+        while self._looked + EVERY <= end and self.watch.state != until:
+            self.now = self._looked = max(self.now, self._looked + EVERY)
+            for change in self.watch.poll():
+                if change.diagnosis is not None:
+                    change.diagnosis.to_text()
+                self.changes.append((self.now, change))
+        self.now = max(self.now, end) if self.watch.state != until else self.now
 
     @property
     def alarms(self) -> list[tuple[float, Change]]:

@@ -154,15 +154,13 @@ class Watch:
             yield from self._judge(self.answer(), is_still=silence.kind == "all")
             if self.state != "running":
                 return
-        diagnosis = self.answer(hung=True)
+        self._suspects = silence.apart or tuple(self._tails.files.values())
+        diagnosis, about = self.answer(hung=True), describe(silence)
         if diagnosis and diagnosis.answer:
-            yield from self._change("suspicious", diagnosis.answer.title, diagnosis)
-            return
-        suspect = next(iter(diagnosis.suspects), None) if diagnosis and silence.kind == "all" else None
-        files = silence.apart or tuple(self._tails.files.values())
-        self._suspects = files
-        about = describe(silence)
-        yield from self._change("suspicious", f"{suspect.why}; {about}" if suspect else about, diagnosis)
+            about = f"{diagnosis.answer.title}; {about}"
+        elif diagnosis and diagnosis.suspects and silence.kind == "all":
+            about = f"{diagnosis.suspects[0].why}; {about}"
+        yield from self._change("suspicious", about, diagnosis)
 
     def _goes_on(self, now: float) -> bool:
         return any(tail.grown == now for tail in self._suspects)
@@ -187,7 +185,7 @@ class Watch:
         return f"{progress.unit} {progress.value}{speed}"
 
     def _change(self, state: State, about: str = "", diagnosis: Diagnosis | None = None) -> Iterator[Change]:
-        """Yield a state that differs from the last one. Progress alone is no change, nor are more details of a cause."""
+        """Yield a state that differs from the last one. Progress is no change, nor are more details of a cause."""
         cause = diagnosis.answer if diagnosis else None
         blamed = (cause.signature, cause.culprit.ranks, cause.culprit.hosts) if cause else about
         told = (state, blamed if state in ("failed", "suspicious") else "")
