@@ -71,19 +71,40 @@ def test_command_that_cannot_be_started_is_told():
     assert b"no-such-command: the command cannot be started" in failed.stderr
 
 
-def test_first_node_answers_for_all_and_the_others_in_a_line(tmp_path):
-    def node(number: int) -> subprocess.CompletedProcess[bytes]:
-        env = {"SLURM_NODEID": str(number), "SLURM_NNODES": "2", "SLURM_JOB_ID": "77"}
-        script = FAILING if number else "import time; time.sleep(0.2); raise SystemExit(1)"
-        return run(sys.executable, "-c", script, options=("--save", str(tmp_path)), **env)
+def start_node(number: int, script: str, folder: Path, **env: str) -> subprocess.Popen[str]:
+    words = [sys.executable, "-m", "logdoctor", "run", "--save", str(folder), "--", sys.executable, "-c", script]
+    node = {"SLURM_NODEID": str(number), "SLURM_NNODES": "3", "SLURM_JOB_ID": "77", **env}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(words, env={**os.environ, **node}, **pipes)
 
-    second = node(1)
-    assert b"\tfailed\t" in second.stderr
+
+def test_first_of_three_nodes_answers_for_all_and_the_others_in_a_line(tmp_path):
+    """The second node fails, and the launcher then ends the two others."""
+    scripts = ["raise SystemExit(1)", FAILING, "import time; time.sleep(0.5); raise SystemExit(1)"]
     start = time.monotonic()
-    first = node(0)
+    nodes = [start_node(number, script, tmp_path) for number, script in enumerate(scripts)]
+    first, second, third = (node.communicate(timeout=60)[1] for node in nodes)
     assert time.monotonic() - start < 20
-    assert b"/no/such/data.bin" in first.stderr
-    assert sorted(path.name for path in (tmp_path / "77").iterdir()) == ["node-0", "node-1"]
+    assert [node.returncode for node in nodes] == [1, 1, 1]
+    assert "/no/such/data.bin" in first
+    assert logdoctor.diagnose(tmp_path / "77").causes[0].signature in first
+    assert [text.count("\tfailed\t") for text in (first, second, third)] == [0, 1, 1]
+    assert third.count("\n") == 1
+    assert sorted(path.name for path in (tmp_path / "77").iterdir()) == ["node-0", "node-1", "node-2"]
+
+
+def test_first_node_does_not_take_the_end_of_an_earlier_start_for_that_of_another_node(tmp_path):
+    for number in range(3):
+        (tmp_path / "77.0" / f"node-{number}").mkdir(parents=True)
+        (tmp_path / "77.0" / f"node-{number}" / "wrapper.log").write_text(
+            "[launcher] process 1 finished with exit code 0\n"
+        )
+    scripts = ["raise SystemExit(1)", "import time; time.sleep(1.5);" + FAILING, "raise SystemExit(1)"]
+    again = {"SLURM_STEP_ID": "0", "SLURM_RESTART_COUNT": "1"}
+    nodes = [start_node(number, script, tmp_path, **again) for number, script in enumerate(scripts)]
+    answers = [node.communicate(timeout=60)[1] for node in nodes]
+    assert "/no/such/data.bin" in answers[0]
+    assert (tmp_path / "77.0-restart-1" / "node-1" / "stderr.log").read_text().count("FileNotFoundError") == 1
 
 
 def test_kept_folder_gives_the_same_answer_as_the_streams(tmp_path):

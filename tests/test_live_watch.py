@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import logdoctor
+from logdoctor.live.tails import TAILS, Tails
 from logdoctor.live.watch import Change, Watch
+from logdoctor.matcher.words import any_of
 
 CORPUS = Path(__file__).resolve().parent.parent / "corpus"
 CASES = ("oom-kill-cgroup-torchrun", "nccl-ras-crash", "a2a-clean-teardown", "gpu-oom-nanogpt-rank5")
@@ -95,6 +97,83 @@ def test_silent_file_is_suspicious_until_it_grows_again(tmp_path, knowledge):
     assert follower.look() == ["running"]
 
 
+def train(follower: Follower, folder: Path, ranks: range, steps: range, seconds: float = 5.0) -> list[str]:
+    """Let the ranks print the steps. Return the new states."""
+    states = []
+    for step in steps:
+        for rank in ranks:
+            with (folder / f"rank{rank}.log").open("ab") as out:
+                out.write(f"[rank{rank}]: step {step}/100 loss 2.1\n".encode())
+        states += follower.look(seconds)
+    return states
+
+
+def test_rank_that_falls_silent_while_others_go_on_is_named(tmp_path, knowledge):
+    follower = Follower(tmp_path, knowledge)
+    assert train(follower, tmp_path, range(8), range(12)) == ["running"]
+    spared = [rank for rank in range(8) if rank != 5]
+    assert train(follower, tmp_path, spared, range(12, 40)) == ["suspicious"]
+    assert follower.changes[-1].about.count("rank 5 ") == 2
+    assert train(follower, tmp_path, range(8), range(40, 42)) == ["running"]
+
+
+def test_rank_that_fell_silent_first_is_named(tmp_path, knowledge):
+    follower = Follower(tmp_path, knowledge)
+    train(follower, tmp_path, range(8), range(12))
+    train(follower, tmp_path, [rank for rank in range(8) if rank != 5], range(12, 14))
+    assert [state for _ in range(20) for state in follower.look(5.0)] == ["suspicious"]
+    assert "rank 5 " in follower.changes[-1].about
+
+
+def test_ranks_that_print_nothing_after_the_start_are_not_silent(tmp_path, knowledge):
+    follower = Follower(tmp_path, knowledge)
+    for number in range(8):
+        for rank in range(8):
+            with (tmp_path / f"rank{rank}.log").open("ab") as out:
+                out.write(f"gpu1:81{rank}:90 [{rank}] NCCL INFO Channel 0{number}/08 : 0 1 2 3 4 5 6 7\n".encode())
+        follower.look(1.0)
+    assert train(follower, tmp_path, range(1), range(60)) == []
+    assert follower.watch.state == "running"
+
+
+def test_announced_work_may_take_longer(tmp_path, knowledge):
+    follower = Follower(tmp_path, knowledge)
+    train(follower, tmp_path, range(3), range(12))
+    with (tmp_path / "rank0.log").open("ab") as out:
+        out.write(b"Saving checkpoint to /lustre/run7/step12.pt ...\n")
+    assert [state for _ in range(46) for state in follower.look(5.0)] == []
+    assert [state for _ in range(10) for state in follower.look(5.0)] == ["suspicious"]
+    assert "Saving checkpoint" in follower.changes[-1].about
+
+
+def test_failure_that_the_job_survives_goes_back_to_running(tmp_path, knowledge):
+    follower = Follower(tmp_path, knowledge)
+    train(follower, tmp_path, range(1), range(5), 1.0)
+    with (tmp_path / "rank0.log").open("ab") as out:
+        out.write(OOM)
+    assert [state for _ in range(6) for state in follower.look(0.5)] == ["failed"]
+    states = train(follower, tmp_path, range(1), range(5, 30), 1.0)
+    assert [*states, *follower.look(5.0), *follower.look(5.0)] == ["running"]
+
+
+def test_word_of_failure_that_two_looks_cut_is_seen(tmp_path, knowledge):
+    follower, log = Follower(tmp_path, knowledge), tmp_path / "rank0.log"
+    log.write_bytes(b"step 1/9 loss 2.1\n" + OOM[:10])
+    follower.look(0.1)
+    with log.open("ab") as out:
+        out.write(OOM[10:])
+    assert "failed" in [state for _ in range(3) for state in follower.look(0.7)]
+
+
+def test_memory_of_the_ends_does_not_grow_with_the_number_of_files(tmp_path):
+    for number in range(600):
+        (tmp_path / f"rank{number}.log").write_bytes(b"x" * (64 << 10))
+    tails = Tails([str(tmp_path)])
+    tails.find()
+    assert sum(1 for _ in tails.read_new(1.0)) == 600
+    assert sum(len(tail.end) for tail in tails.files.values()) <= TAILS
+
+
 @pytest.mark.parametrize("how", ["truncated", "replaced"])
 def test_file_that_begins_anew_is_read_anew(how, tmp_path, knowledge):
     follower, log = Follower(tmp_path, knowledge), tmp_path / "train.log"
@@ -115,3 +194,12 @@ def test_program_ends_at_the_state_that_was_asked_for(tmp_path):
     )
     assert (done.returncode, "cuda.oom" in done.stdout) == (1, True)
     assert '"cuda.oom"' in told.read_text("utf-8")
+
+
+@pytest.mark.parametrize("engine", [None, "none"])
+def test_words_are_found_in_letters_of_any_case_with_and_without_hyperscan(engine, monkeypatch):
+    if engine:
+        monkeypatch.setitem(sys.modules, "hyperscan", None)
+    holds = any_of(("fail", "timed out"))
+    texts = (b"it FAILED", b"Timed Out", b"it timed\nout", b"fai l", b"")
+    assert [holds(text) for text in texts] == [True, True, False, False, False]

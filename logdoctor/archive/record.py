@@ -11,7 +11,20 @@ from msgspec import Struct
 
 from logdoctor.archive.failure_fingerprint import fingerprint, line_template
 from logdoctor.archive.jobs import JobFiles
-from logdoctor.model import Diagnosis, InputError, JobSummary, Problem
+from logdoctor.logs.source_from_filename import slurm_job_of
+from logdoctor.model import (
+    WITH_CAUSE,
+    Cause,
+    Culprit,
+    Decision,
+    Diagnosis,
+    Evidence,
+    InputError,
+    JobSummary,
+    Line,
+    Location,
+    Problem,
+)
 from logdoctor.model.escape import escape_all
 
 SCHEMA = "logdoctor.scan/2"
@@ -182,6 +195,30 @@ def make_failed_record(job: JobFiles, status: Status, problem: Problem | InputEr
         grouped_by=job.grouped_by,
         problems=(problem,),
     )
+
+
+def as_diagnosis(record: JobRecord) -> Diagnosis:
+    """Return the first cause of a record as a diagnosis, as far as the record tells it."""
+    name = record.job.rpartition("/")[2] or record.job
+    job = JobSummary(id=slurm_job_of([record.job]), hosts=record.nodes)
+    decision = Decision(record.decision or "investigate", headline=record.decision.upper().replace("-", " "))  # type: ignore[arg-type]
+    if record.verdict not in WITH_CAUSE:
+        return Diagnosis(name, record.verdict or "nothing-to-judge", job=job, decision=decision)  # type: ignore[arg-type]
+    cause = Cause(
+        record.signature,
+        record.title,
+        record.summary,
+        record.confidence,
+        record.by or "rule",  # type: ignore[arg-type]
+        Culprit(record.ranks, record.hosts, record.gpus),
+        record.action or "none",  # type: ignore[arg-type]
+        steps=(),
+        references=(),
+        evidence=(Evidence(Line(record.proof_file, record.proof_line, record.proof)),) if record.proof else (),
+        explains=(),
+        place=Location(record.place_ranks, record.place_hosts),
+    )
+    return Diagnosis(name, record.verdict, causes=(cause,), job=job, decision=decision)
 
 
 def _cause_rows(diagnosis: Diagnosis) -> Iterable[CauseRow]:

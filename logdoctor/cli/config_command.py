@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from logdoctor.cli.config_options import ENVIRONMENT, check_table, options_of, used_settings
+from logdoctor.cli.config_options import ENVIRONMENT, check_table, general_options, used_settings
 from logdoctor.cli.errors import print_error
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _lines(found: Settings, commands: Any) -> Iterator[str]:
     else:
         yield "# no file of settings; it can be one of"
         yield from (f"#   {place}" for place in places())
-    yield from _table(found, options_of(commands["diagnose"]), found.values)
+    yield from _table(found, general_options(commands), found.values)
     for name, table in found.values.items():
         if isinstance(table, dict):
             check_table(name, table, commands, found)

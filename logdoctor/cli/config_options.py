@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperOption
 
+from logdoctor.cli.alert_options import KEYS as ALERT_KEYS
 from logdoctor.cli.errors import print_error
 from logdoctor.cli.words import propose
 
@@ -54,6 +55,12 @@ def used_settings(ctx: Any) -> Settings:
     return found
 
 
+def general_options(commands: Any) -> dict[str, Any]:
+    """Return the options that stand outside of a table: those of ``diagnose``, and those of messages."""
+    of_messages = options_of(commands["watch"])
+    return {**options_of(commands["diagnose"]), **{key: of_messages[key] for key in ALERT_KEYS}}
+
+
 def options_of(command: Any) -> dict[str, Any]:
     """Return the options of a command that a file may set, by key."""
     return {
@@ -94,7 +101,7 @@ def _load(ctx: Any, _: Any, file: str | None) -> None:
 def _defaults(ctx: Any, found: Settings) -> Iterator[tuple[str, Any]]:
     """Yield the names and values of the options of the command that the file sets."""
     commands, name = ctx.find_root().command.commands, ctx.command.name
-    general, own = options_of(commands["diagnose"]), options_of(ctx.command)
+    general, own = general_options(commands), options_of(ctx.command)
     flat = {key: value for key, value in found.values.items() if not isinstance(value, dict)}
     check_keys(flat, general, found)
     for key, value in found.values.items():

@@ -84,6 +84,19 @@ def write_text_to(text: str, output: Path | None, *, marks: bool, ascii: bool = 
         refuse_output(output, error)
 
 
+def write_page(diagnosis: Diagnosis, file: Path | None) -> None:
+    """Write the page of a failure, if it is asked for. A fault is told and changes no exit code."""
+    from logdoctor.cli.errors import print_error
+    from logdoctor.model import InputError
+
+    if file is None:
+        return
+    try:
+        file.write_text(diagnosis.to_html(), "utf-8")
+    except OSError as error:
+        print_error(InputError("cannot be written", str(file), error.strerror or str(error)))
+
+
 def _encoded(text: str, encoding: str, *, marks: bool) -> bytes:
     """Encode ``text``. If ``encoding`` lacks characters, spell ``marks`` in ASCII and replace the others."""
     from logdoctor.render import to_ascii

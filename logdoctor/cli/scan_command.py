@@ -15,15 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from logdoctor.cli.alert_options import LIMIT, Notify, NotifyLimit, NotifyNames, QuietHoursOption, open_alerts
 from logdoctor.cli.choices import among, complete_cause, format_names, one_of
 from logdoctor.cli.diagnose_command import Lang, Rules
 from logdoctor.cli.errors import print_problems, report_errors
 from logdoctor.cli.fleet_command import NewSince, page_request, write_report
+from logdoctor.cli.output import language_of
 from logdoctor.cli.progress_bar import load_with_progress
 from logdoctor.cli.time_options import read_time
 from logdoctor.cli.words import propose, require
 
 if TYPE_CHECKING:
+    from logdoctor.alerts import Alerts
     from logdoctor.archive import Scan
     from logdoctor.pipeline.knowledge import Knowledge
 
@@ -111,6 +114,10 @@ def scan(
     follow_links: FollowLinks = False,
     report: Report = None,
     new_since: NewSince = None,
+    notify: Notify = None,
+    quiet_hours: QuietHoursOption = None,
+    notify_limit: NotifyLimit = LIMIT,
+    notify_names: NotifyNames = False,
     lang: Lang = None,
     rules: Rules = None,
 ) -> None:
@@ -131,6 +138,7 @@ def scan(
     if format == "parquet" and out is None:
         raise typer.BadParameter("name the folder for the tables with --out", param_hint="--format")
     request = page_request(report, new_since, lang) if report is not None else None
+    alerts = open_alerts(notify, quiet_hours, notify_limit, language_of(lang), names=notify_names)
     times = read_time(since, "--since"), read_time(until, "--until")
     filters = Filters(_expression(job_pattern), *times, follow_links)
     own = rules or []
@@ -161,6 +169,8 @@ def scan(
         failed = fatal and any({r.signature, r.signature.partition(".")[0]} & fatal for r in scan_run.records())
         if request is not None:
             write_report(scan_run.records(), request)
+        if alerts is not None:
+            _notify(alerts, scan_run, str(report or ""))
     if failed:
         raise typer.Exit(1)
 
@@ -290,6 +300,17 @@ def _write(scan_run: Scan, format: str, folder: Path) -> None:
             typer.echo(path)
     else:
         load_writer(format)(scan_run.records(), sys.stdout)
+
+
+def _notify(alerts: Alerts, scan_run: Scan, page: str) -> None:
+    """Send a message of each job that this scan diagnosed and that failed."""
+    from logdoctor.archive.record import as_diagnosis
+    from logdoctor.model import CALM
+
+    new = {job.name for job in scan_run.todo}
+    for record in scan_run.records():
+        if record.job in new and record.status == "diagnosed" and record.verdict not in CALM:
+            alerts.send(as_diagnosis(record), os.path.abspath(record.job), page=page)  # noqa: PTH100 - takes any text
 
 
 def _causes_to_fail_on(fail_on: str | None, knowledge: Knowledge) -> set[str]:

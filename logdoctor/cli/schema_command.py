@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from logdoctor.cli.choices import among, one_of
-from logdoctor.cli.config_options import options_of
+from logdoctor.cli.config_options import general_options, options_of
 from logdoctor.cli.words import require
 
 NAMES = ("diagnosis", "comparison", "rule", "settings")
@@ -41,16 +41,16 @@ def schema(ctx: typer.Context, document: Document) -> None:
 
 def settings_schema(commands: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of a file of settings, made from the options of the commands."""
-    tables = {name: _table(command) for name, command in commands.items() if options_of(command)}
+    tables = {name: _table(options) for name, command in commands.items() if (options := options_of(command))}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "settings of logdoctor",
-        **_object({**tables, **_table(commands["diagnose"])["properties"]}),
+        **_object({**tables, **_table(general_options(commands))["properties"]}),
     }
 
 
-def _table(command: Any) -> dict[str, Any]:
-    return _object({key: _property(option) for key, option in options_of(command).items()})
+def _table(options: Mapping[str, Any]) -> dict[str, Any]:
+    return _object({key: _property(option) for key, option in options.items()})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from logdoctor.cli.alert_options import LIMIT, Notify, NotifyLimit, NotifyNames, QuietHoursOption, open_alerts
 from logdoctor.cli.choices import among
 from logdoctor.cli.diagnose_command import Lang, Rules
-from logdoctor.cli.output import language_of, width_of
+from logdoctor.cli.output import language_of, width_of, write_page
 from logdoctor.cli.progress_bar import load_with_progress
 from logdoctor.cli.rule_folders import all_folders
 from logdoctor.cli.words import require
@@ -31,6 +34,7 @@ OnFailure = Annotated[
     str | None,
     typer.Option("--on-failure", help="Run this shell command at a failure, with the diagnosis (JSON) as its input."),
 ]
+Report = Annotated[Path | None, typer.Option("--report", help="Write the HTML page of a failure here.", dir_okay=False)]
 Every = Annotated[float, typer.Option("--every", min=0.1, help="Seconds between two looks.")]
 
 
@@ -38,6 +42,11 @@ def watch(
     paths: Paths,
     exit_on: ExitOn = None,
     on_failure: OnFailure = None,
+    report: Report = None,
+    notify: Notify = None,
+    quiet_hours: QuietHoursOption = None,
+    notify_limit: NotifyLimit = LIMIT,
+    notify_names: NotifyNames = False,
     every: Every = EVERY,
     lang: Lang = None,
     rules: Rules = None,
@@ -56,10 +65,17 @@ def watch(
     for state in exit_on or ():
         require(state, STATES, "--exit-on")
     language = language_of(lang)
+    alerts = open_alerts(notify, quiet_hours, notify_limit, language, names=notify_names)
+    job = " ".join(os.path.abspath(path) for path in paths)  # noqa: PTH100 - takes any text
     follower = Watch(paths, load_with_progress(all_folders(rules)), time.monotonic, lang=language)
     while True:
         for change in follower.poll():
             _tell(change, language)
+            if change.state == "failed" and change.diagnosis:
+                write_page(change.diagnosis, report)
+            if alerts is not None and change.diagnosis and change.state in ("failed", "suspicious"):
+                page = str(report or "") if change.state == "failed" else ""
+                alerts.send(change.diagnosis, job, page=page, about=change.about)
             if change.state == "failed" and on_failure and change.diagnosis:
                 subprocess.run(on_failure, shell=True, input=change.diagnosis.to_json(), text=True, check=False)  # noqa: S602 - the user's own command
             if change.state in (exit_on or ()):

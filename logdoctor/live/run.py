@@ -32,6 +32,7 @@ def run_command(command: Sequence[str], folder: Path) -> int:
     Raises OSError if it cannot be started.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / END).unlink(missing_ok=True)  # of a command that was started before
     process = subprocess.Popen(command, bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None  # noqa: S101 - pipes were asked for
     assert process.stderr is not None  # noqa: S101
@@ -125,5 +126,12 @@ def node_of_job() -> tuple[int, int, str]:
     ):
         number, count = os.environ.get(node, ""), os.environ.get(nodes, "")
         if number.isdecimal() and count.isdecimal() and int(count) > 1:
-            return int(number), int(count), os.environ.get(job, "job")
+            return int(number), int(count), _name_of(os.environ.get(job, "job"))
     return 0, 1, ""
+
+
+def _name_of(job: str) -> str:
+    """Return the name of a job with its step and its restart, which keep logs of their own."""
+    step, restart = os.environ.get("SLURM_STEP_ID", ""), os.environ.get("SLURM_RESTART_COUNT", "0")
+    named = f"{job}.{step}" if step.isdecimal() else job
+    return f"{named}-restart-{restart}" if restart.isdecimal() and int(restart) else named

@@ -16,10 +16,12 @@ from msgspec import Struct, field
 from logdoctor.inputs.paths import may_be_log
 
 MOST_FILES = 4096
-MOST_AT_ONCE = 1 << 20
-"""Bytes that are read of a file at one look. The rest of a burst is read at the next ones."""
-TAIL = 128 << 10
-GAPS = 32
+MOST_AT_ONCE = 4 << 20
+"""Bytes that are read of a file at one look. Of a longer burst only the end is read."""
+TAILS, LONGEST_TAIL, SHORTEST_TAIL = 16 << 20, 128 << 10, 4 << 10
+"""Bytes that are kept of the ends of all files, and the bounds of one."""
+OVERLAP = 16
+GAPS, WARM_UP = 32, 8
 
 
 class Tail(Struct):
@@ -32,30 +34,50 @@ class Tail(Struct):
     """The time when it was last seen to grow."""
     gaps: deque[float] = field(default_factory=lambda: deque(maxlen=GAPS))
     """Seconds between its latest growths."""
+    growths: int = 0
+    longest_gap: float = 0.0
+    """The longest time between two growths after the first `WARM_UP`, in which a program may load for long."""
     end: bytes = b""
     """Its last bytes."""
+    fresh: int = 0
+    """Number of the last bytes that nobody asked about yet, see `take_fresh`."""
 
-    def read_new(self, now: float) -> bytes:
-        """Return the bytes that were appended. A file that was cut, or replaced by another one, begins anew."""
+    def read_new(self, now: float, most_kept: int = LONGEST_TAIL) -> bytes:
+        """Return the bytes that were appended, below a few of those before them, so that no word is cut.
+
+        A file that was cut, or replaced by another one, begins anew.
+        """
         try:
+            status = os.stat(self.path)  # noqa: PTH116 - takes any text
+            is_known = status.st_ino == self.inode and status.st_size >= self.offset
+            if not stat.S_ISREG(status.st_mode) or (is_known and status.st_size == self.offset):
+                return b""
+            if not is_known:
+                self.inode, self.offset, self.end, self.fresh = status.st_ino, 0, b"", 0
             with open(self.path, "rb", buffering=0) as file:  # noqa: PTH123 - takes any text
-                status = os.fstat(file.fileno())
-                if not stat.S_ISREG(status.st_mode):
-                    return b""
-                if status.st_ino != self.inode or status.st_size < self.offset:
-                    self.inode, self.offset, self.end = status.st_ino, 0, b""
-                if status.st_size == self.offset:
-                    return b""
-                file.seek(self.offset)
+                file.seek(max(self.offset, status.st_size - MOST_AT_ONCE))
                 data = file.read(MOST_AT_ONCE) or b""
+                self.offset = file.tell()
         except OSError:  # it is gone, or may not be read: it may come back
             return b""
-        self.offset += len(data)
-        self.end = (self.end + data)[-TAIL:]
+        if data:
+            self._keep(data, now, most_kept)
+        return self.end[-OVERLAP - len(data) : -len(data)] + data if data else b""
+
+    def _keep(self, data: bytes, now: float, most: int) -> None:
+        self.end = (self.end + data)[-most:]
+        self.fresh = min(self.fresh + len(data), len(self.end))
         if self.grown and now > self.grown:
             self.gaps.append(now - self.grown)
+            if self.growths > WARM_UP:
+                self.longest_gap = max(self.longest_gap, now - self.grown)
         self.grown = now
-        return data
+        self.growths += 1
+
+    def take_fresh(self, before: int) -> bytes:
+        """Return the bytes that were appended since the last call, and about ``before`` bytes above them."""
+        count, self.fresh = self.fresh + before, 0
+        return self.end if count >= len(self.end) else self.end[-count:].partition(b"\n")[2]
 
     @property
     def usual_gap(self) -> float:
@@ -79,8 +101,9 @@ class Tails:
 
     def read_new(self, now: float) -> Iterator[tuple[Tail, bytes]]:
         """Yield the files that grew, with their new bytes."""
+        most_kept = max(SHORTEST_TAIL, min(LONGEST_TAIL, TAILS // max(1, len(self.files))))
         for tail in self.files.values():
-            if data := tail.read_new(now):
+            if data := tail.read_new(now, most_kept):
                 yield tail, data
 
     def _walk(self) -> Iterator[str]:

@@ -1,37 +1,45 @@
 """The state of a job that still runs: waiting, running, suspicious, failed, finished.
 
-New bytes are only searched for words that a failure is told with. If one is there, or if files grow no more, `diagnose`
-is asked about all that was written. How often it is asked is bounded by the time that it takes.
+New bytes are only searched for words that a failure is told with. If one is there, `diagnose` is asked about the new
+lines. If it finds a failure in them, or if the files grow no more, it is asked about all that was written. Its share of
+the time is bounded.
 """
 
 from __future__ import annotations
 
 import io
-import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from logdoctor.live.silence import describe, find_silence
 from logdoctor.live.tails import Tail, Tails
-from logdoctor.model import Diagnosis, InputError
+from logdoctor.matcher.words import any_of
+from logdoctor.model import Cause, Diagnosis, InputError, JobSummary
 from logdoctor.pipeline.diagnosis import diagnose
 from logdoctor.pipeline.knowledge import Knowledge
-from logdoctor.pipeline.new_templates import ALARM_WORDS
 
 State = Literal["waiting", "running", "suspicious", "failed", "finished"]
-CERTAIN = 0.6
-"""A cause with less confidence is no alarm while lines come."""
+CERTAIN = 0.85
+"""A cause with less confidence is no alarm while lines come: the job may get over it."""
+WAITS = frozenset(("app.hang", "collective.straggler", "collective.timeout", "mpi.hang", "rdzv.timeout"))
 SETTLE = 0.6
 """Seconds after a word of failure in which the rest of its message is written."""
-SHARE = 0.05
-"""Share of the time that is spent on asking."""
-SILENT_FOR, SILENT_TIMES = 60.0, 8
-"""A file is silent if it did not grow for so many seconds, and so many times its usual gap."""
-FIND_EVERY, PROGRESS_EVERY = 2.0, 15.0
-_SIGNS = re.compile(
-    ALARM_WORDS.pattern.encode() + rb"|traceback|signal|sigterm|cancel|\bxid\b|stopp?ing|exit|nan\b|evict|preempt"
-)
+STILL, STILL_TIMES, STILL_MOST = 2.0, 4, 10.0
+"""Seconds, and usual gaps, without a line after which the job may be over."""
+SHARE, SAVED, OWED = 0.02, 10.0, 3.0
+"""Share of the time that may be spent on asking, seconds that may be saved for an alarm, and that may be owed."""
+ABOVE = 4 << 10
+"""Bytes above the new ones that are asked about with them."""
+FIND_EVERY, SILENCE_EVERY = 2.0, 2.0
+_SIGNS = """
+error fail fatal exception cannot can't could_not unable refus denied invalid abort panic lost timed_out timed-out
+timeout time_out corrupt missing not_found unexpected exceed mismatch broken killed died unreachable no_such critical
+warn traceback signal sigterm cancel xid stopping stoping exit nan evict preempt
+"""
+"""Words that a failure is told with."""
 
 
 class Change(Struct, frozen=True):
@@ -50,12 +58,19 @@ class Watch:
         self._tails, self._paths = Tails(paths), [*paths]
         self._knowledge, self._clock, self._options = knowledge, clock, options
         self.state: State = "waiting"
-        self._found = self._progressed = float("-inf")
-        self._alarm: float | None = None
-        self._grown = float("-inf")
-        self._rested = float("-inf")
-        """The time from which `diagnose` may be asked again."""
-        self._told = ""
+        self._found = self._listened = float("-inf")
+        self._grown = clock()
+        self._alarms: dict[str, float] = {}
+        """The files with a word of failure among their new bytes, and its time."""
+        self._is_new = False
+        """True if bytes came since the whole was judged."""
+        self._doubts = False
+        """True if a cause was found that is an alarm only if no line follows it."""
+        self._suspects: tuple[Tail, ...] = ()
+        self._progress_of: dict[str, tuple[bool, int]] = {}
+        """True for a file that shows progress, and its size when it was asked about it."""
+        self._budget = Budget(clock())
+        self._told: tuple[object, ...] = ()
 
     def poll(self) -> Iterator[Change]:
         """Look at the files once, and yield what changed."""
@@ -63,81 +78,148 @@ class Watch:
         if now - self._found >= FIND_EVERY:
             self._tails.find()
             self._found = now
-        grew = False
-        for _, data in self._tails.read_new(now):
-            grew, self._grown = True, now
-            if self._alarm is None and _SIGNS.search(data):
-                self._alarm = now
-        if self._alarm is not None and now - self._alarm >= SETTLE and now >= self._rested:
-            self._alarm = None
-            yield from self._judge()
-        elif grew and self.state in ("waiting", "suspicious"):
+        grew = self._read(now)
+        is_still = self._is_still(now)
+        if self._budget.allows(now) and self._is_worth_asking(now, is_still=is_still):
+            yield from self._judge(self.answer(), is_still=is_still)
+        elif grew and (self.state == "waiting" or (self.state == "suspicious" and self._goes_on(now))):
             yield from self._change("running", self._progress() if self.state == "waiting" else "")
-        elif not grew and self.state == "running" and now >= self._rested and (silent := self._silent(now)):
-            yield from self._suspect(silent)
-        elif grew and self.state == "running" and now - self._progressed >= PROGRESS_EVERY:
-            self._progressed = now
-            yield from self._change("running", self._progress())
+        elif self.state == "running" and now - self._listened >= SILENCE_EVERY:
+            self._listened = now
+            yield from self._listen(now)
 
     def answer(self, *, hung: bool = False) -> Diagnosis | None:
         """Return the diagnosis of all that was written, None if there is nothing to read yet."""
-        start = self._clock()
-        try:
-            diagnosis = diagnose(self._paths, knowledge=self._knowledge, hung=hung, **self._options)
-        except InputError:
-            diagnosis = None
-        took = self._clock() - start
-        self._rested = self._clock() + took / SHARE
-        return diagnosis
+        self._is_new = False
+        return self._ask(self._paths, hung=hung, **self._options)
 
-    def _judge(self) -> Iterator[Change]:
-        diagnosis = self.answer()
+    def _ask(self, inputs: Any, **options: Any) -> Diagnosis | None:
+        start = time.process_time()
+        try:
+            return diagnose(inputs, knowledge=self._knowledge, **options)
+        except InputError:
+            return None
+        finally:
+            self._budget.spend(time.process_time() - start)
+
+    def _read(self, now: float) -> bool:
+        """Read what is new, and return whether there is anything."""
+        grew = False
+        for tail, data in self._tails.read_new(now):
+            grew = self._is_new = True
+            self._grown = now
+            if tail.path not in self._alarms and _has_sign(data):
+                self._alarms[tail.path] = now
+        return grew
+
+    def _is_worth_asking(self, now: float, *, is_still: bool) -> bool:
+        """Return whether the new lines may change the state. The job may be over if none comes any more."""
+        if (self._is_new or self._doubts) and is_still:
+            self._alarms.clear()
+            return True
+        if not self._alarms or now - min(self._alarms.values()) < SETTLE:
+            return False
+        tails = [self._tails.files[path] for path in self._alarms]
+        self._alarms.clear()
+        seen = self._ask([_as_file(tail, tail.take_fresh(ABOVE)) for tail in tails])
+        return seen is not None and seen.verdict in ("failed", "stopped", "unknown")
+
+    def _is_still(self, now: float) -> bool:
+        last = max(self._tails.files.values(), key=lambda tail: tail.grown, default=None)
+        usual = max(STILL, STILL_TIMES * (last.usual_gap if last else 0.0))
+        is_urgent = self._alarms or self._doubts or self.state == "failed"
+        return now - self._grown >= (min(usual, STILL_MOST) if is_urgent else usual)
+
+    def _judge(self, diagnosis: Diagnosis | None, *, is_still: bool) -> Iterator[Change]:
         if diagnosis is None:
             return
         cause = diagnosis.answer
-        is_over = self._clock() - self._grown >= SETTLE
-        if cause is not None and (is_over or cause.confidence >= CERTAIN):
+        is_wait = cause is not None and _is_only_a_wait(cause, diagnosis.job)
+        self._doubts = cause is not None and not is_wait and not is_still and cause.confidence < CERTAIN
+        if cause is not None and not is_wait and (is_still or cause.confidence >= CERTAIN):
             yield from self._change("failed", cause.title, diagnosis)
-        elif diagnosis.verdict == "finished":
+        elif is_still and diagnosis.verdict == "unknown":
+            yield from self._change("failed", "", diagnosis)
+        elif is_still and diagnosis.verdict == "finished":
             yield from self._change("finished", "", diagnosis)
+        elif (cause is None or is_wait) and self.state in ("failed", "finished"):
+            yield from self._change("running")
 
-    def _silent(self, now: float) -> list[Tail]:
-        """Return the files that grow no more, though they used to."""
-        files = [tail for tail in self._tails.files.values() if tail.grown and tail.usual_gap]
-        return [t for t in files if now - t.grown > max(SILENT_FOR, SILENT_TIMES * t.usual_gap)]
-
-    def _suspect(self, silent: Sequence[Tail]) -> Iterator[Change]:
-        diagnosis = self.answer()
-        if diagnosis is not None and diagnosis.verdict == "finished":
-            yield from self._change("finished", "", diagnosis)
+    def _listen(self, now: float) -> Iterator[Change]:
+        """Yield a change if the job or a few of its files are silent. What is over is not silent."""
+        silence = find_silence([*self._tails.files.values()], now, self._shows_progress)
+        if silence is None or not self._budget.allows(now):
             return
-        diagnosis = self.answer(hung=True)
-        named = [suspect.why for suspect in diagnosis.suspects[:1]] if diagnosis else []
-        files = ", ".join(tail.path for tail in silent[:3]) + (" and more" if len(silent) > 3 else "")
-        yield from self._change("suspicious", named[0] if named else f"no line comes any more in {files}", diagnosis)
+        if self._is_new:
+            yield from self._judge(self.answer(), is_still=silence.kind == "all")
+            if self.state != "running":
+                return
+        self._suspects = silence.apart or tuple(self._tails.files.values())
+        diagnosis, about = self.answer(hung=True), describe(silence)
+        if diagnosis and diagnosis.answer:
+            about = f"{diagnosis.answer.title}; {about}"
+        elif diagnosis and diagnosis.suspects and silence.kind == "all":
+            about = f"{diagnosis.suspects[0].why}; {about}"
+        yield from self._change("suspicious", about, diagnosis)
+
+    def _goes_on(self, now: float) -> bool:
+        return any(tail.grown == now for tail in self._suspects)
+
+    def _shows_progress(self, tail: Tail) -> bool:
+        """Return whether the end of the file tells how far the job is. It is asked again when it grew twofold."""
+        shows, size = self._progress_of.get(tail.path, (False, 0))
+        if not shows and tail.offset >= 2 * size:
+            end = self._ask([_as_file(tail, tail.end)]) if tail.end else None
+            shows = end is not None and end.job.last_progress is not None
+            self._progress_of[tail.path] = shows, tail.offset
+        return shows
 
     def _progress(self) -> str:
         """Return how far the job is, read from the ends of the files."""
-        ends = [_as_file(tail) for tail in self._tails.files.values() if tail.end][:16]
-        try:
-            job = diagnose(ends, knowledge=self._knowledge).job if ends else None
-        except InputError:
-            job = None
-        if job is None or job.last_progress is None:
+        ends = [_as_file(tail, tail.end) for tail in self._tails.files.values() if tail.end][:16]
+        diagnosis = self._ask(ends) if ends else None
+        if diagnosis is None or diagnosis.job.last_progress is None:
             return ""
+        job, progress = diagnosis.job, diagnosis.job.last_progress
         speed = f", {job.step_seconds:.3g} s a step" if job.step_seconds else ""
-        return f"{job.last_progress.unit} {job.last_progress.value}{speed}"
+        return f"{progress.unit} {progress.value}{speed}"
 
-    def _change(self, state: State, about: str, diagnosis: Diagnosis | None = None) -> Iterator[Change]:
-        """Yield a state that differs from the last one. Progress alone is no change."""
-        told = f"{state} {about}" if state != "running" else state
+    def _change(self, state: State, about: str = "", diagnosis: Diagnosis | None = None) -> Iterator[Change]:
+        """Yield a state that differs from the last one. Progress is no change, nor are more details of a cause."""
+        cause = diagnosis.answer if diagnosis else None
+        blamed = (cause.signature, cause.culprit.ranks, cause.culprit.hosts) if cause else about
+        told = (state, blamed if state in ("failed", "suspicious") else "")
         if told != self._told:
             self.state, self._told = state, told
             yield Change(state, about, diagnosis)
 
 
-def _as_file(tail: Tail) -> Any:
-    """Return the end of the file as an open file of its name."""
-    file: Any = io.BytesIO(tail.end)
+class Budget:
+    """Seconds of work: a share of the time, of which some are saved."""
+
+    def __init__(self, now: float) -> None:
+        self._left, self._at = SAVED, now
+
+    def allows(self, now: float) -> bool:
+        self._left = min(SAVED, self._left + SHARE * (now - self._at))
+        self._at = now
+        return self._left > 0
+
+    def spend(self, seconds: float) -> None:
+        self._left = max(-OWED, self._left - seconds)
+
+
+_has_sign = any_of(word.replace("_", " ") for word in _SIGNS.split())
+
+
+def _is_only_a_wait(cause: Cause, job: JobSummary) -> bool:
+    """Return whether the cause is told by processes that wait and may get on, and no line tells of a failure."""
+    told = job.first_failure or any(row.failure for row in job.rank_table)
+    return cause.signature in WAITS and not told
+
+
+def _as_file(tail: Tail, data: bytes) -> Any:
+    """Return bytes of the file as an open file of its name."""
+    file: Any = io.BytesIO(data)
     file.name = tail.path
     return file

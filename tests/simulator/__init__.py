@@ -27,13 +27,15 @@ SURE = 0.6
 class Simulated:
     """A simulated job.
 
-    It has files (name -> text), truth, setup, and the clock offset of each host in seconds.
+    It has files (name -> text), truth, setup, and the clock offset of each host in seconds. ``course``: the time, the
+    file and the text of each output, of a job without harm.
     """
 
     files: Mapping[str, str]
     truth: Truth
     setup: str
     skew: Mapping[str, float]
+    course: tuple[tuple[float, str, str], ...] = ()
 
 
 def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
@@ -56,7 +58,8 @@ def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
         lost = min(truth.hosts.intersection(cluster.hosts))
         layout.drop_logs(job, [r.number for r in cluster.on(lost) if r.number in truth.ranks], [lost], slurm=True)
         truth = dataclasses.replace(truth, cause_visible=False, culprit_visible=False)
-    texts = layout.files(job, collection, rng)
+    course = tuple(layout.timed(job, collection, rng))
+    texts = layout.files(course)
     if harm == "cut":
         texts = layout.truncate(texts, rng)
     return Simulated(
@@ -64,6 +67,7 @@ def simulate(seed: int, fault: str, size: int, *, harm: str = "") -> Simulated:
         truth,
         f"{collection}, torch {cluster.torch}, NCCL {cluster.nccl}, {cluster.launcher}, {cluster.network}, {cluster.trainer}",
         cluster.skew,
+        course,
     )
 
 

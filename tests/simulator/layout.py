@@ -6,7 +6,7 @@ Sites also lose logs.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from simulator.cluster import Cluster
 from simulator.job_output import JobOutput, Output
@@ -24,16 +24,22 @@ def choose_layout(rng: random.Random, cluster: Cluster) -> str:
     return rng.choice(("ranks", "nodes", "merged") if cluster.torch != "2.1" else ("ranks", "nodes"))
 
 
-def files(job: JobOutput, layout: str, rng: random.Random) -> dict[str, str]:
+def files(course: Iterable[tuple[float, str, str]]) -> dict[str, str]:
     """Return the files of the job, name -> text."""
-    lines_by_file: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
+    for _, name, text in course:
+        texts.setdefault(name, []).append(text)
+    return {name: "".join(parts) for name, parts in sorted(texts.items())}
+
+
+def timed(job: JobOutput, layout: str, rng: random.Random) -> Iterator[tuple[float, str, str]]:
+    """Yield the time, the file and the text of each output, in the order of time."""
     outputs = sorted(job.outputs, key=lambda s: s.time)
     if layout in ("srun", "merged", "mpirun", "ray"):
         outputs = _interleave(outputs, rng)
     for part in outputs:
         name, lines = _place(part, layout, job.cluster)
-        lines_by_file.setdefault(name, []).extend(lines)
-    return {name: "\n".join(lines) + "\n" for name, lines in sorted(lines_by_file.items())}
+        yield part.time, name, "".join(f"{line}\n" for line in lines)
 
 
 def _interleave(outputs: Iterable[Output], rng: random.Random) -> list[Output]:
