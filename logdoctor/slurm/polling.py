@@ -35,13 +35,13 @@ class Ended(Struct, frozen=True):
 
 
 class Poller:
-    """Tells each job once. ``since``: the time from which ends are told. The clock is that of the caller."""
+    """Tells each job once that ended since the poller was made. The clock is that of the caller."""
 
     def __init__(self, clock: Callable[[], datetime], user: str = "", notes: Path | None = None) -> None:
         self._clock, self._notes = clock, notes
         self._whose = ("-u", user) if user else ()
         self._everybody = () if user else ("-a",)
-        self._since = clock()
+        self._start = self._since = clock()
         self._told: dict[tuple[str, str], datetime] = {}
 
     def poll(self) -> Iterator[Ended]:
@@ -71,7 +71,7 @@ class Poller:
         return taken
 
     def _ended(self, now: datetime) -> list[Row]:
-        since = (self._since - OVERLAP).strftime("%Y-%m-%dT%H:%M:%S")
+        since = max(self._start, self._since - OVERLAP).strftime("%Y-%m-%dT%H:%M:%S")
         until = (now + OVERLAP).strftime("%Y-%m-%dT%H:%M:%S")
         asked = ("-X", "-n", "-p", f"--delimiter={PARTED}", "-o", _ENDS, "-s", _SHORT, "-S", since, "-E", until)
         try:
