@@ -41,12 +41,12 @@ class Recorder:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster, self.folder = cluster, cluster.bench.folder / "jobs"
-        bin = cluster.bench.folder / "bin"
-        bin.mkdir()
+        programs = cluster.bench.folder / "bin"
+        programs.mkdir()
         for name in ("sacct", "scontrol", "squeue"):
-            (bin / name).write_text(RECORDER)
-            (bin / name).chmod(0o755)
-        self.calls = bin / "calls.jsonl"
+            (programs / name).write_text(RECORDER)
+            (programs / name).chmod(0o755)
+        self.calls = programs / "calls.jsonl"
 
     def begin(self) -> None:
         """Empty the working directory of the jobs."""
@@ -86,7 +86,7 @@ gather(job, job.chosen)"""
 def steps(r: Recorder) -> None:
     """Two steps with files of their own for each task; task 2 of the second raises an exception."""
     second = STEP.format("--kill-on-bad-exit=1 -o logs/%x-%j-%s-%t-%N.log", "--shards 40")
-    script = f"#SBATCH -o logs/%x-%j.out\n#SBATCH -e logs/%x-%j.err\necho job $SLURM_JOB_ID on $SLURM_JOB_NODELIST\n"
+    script = "#SBATCH -o logs/%x-%j.out\n#SBATCH -e logs/%x-%j.err\necho job $SLURM_JOB_ID on $SLURM_JOB_NODELIST\n"
     job = r.submit(
         script + STEP.format("-N1 -n1", "--shards 4") + f"\nexport LAB_FAULT=key LAB_RANK=2\n{second}",
         *("-N2", "-n4", "-J", "tokenize"),

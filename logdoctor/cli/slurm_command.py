@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -60,6 +61,13 @@ Notes = Annotated[
         file_okay=False,
     ),
 ]
+OnFailure = Annotated[
+    str | None,
+    typer.Option(
+        "--on-failure",
+        help="With --watch: run this shell command for each job, with the diagnosis (JSON) as its input.",
+    ),
+]
 
 
 def slurm(
@@ -69,6 +77,7 @@ def slurm(
     user: User = None,
     every: Every = 60,
     notes: Notes = None,
+    on_failure: OnFailure = None,
     format: Format = None,
     json: Json = False,
     output: Output = None,
@@ -93,10 +102,11 @@ def slurm(
     if watch == (job is not None):
         raise wrong_usage("give the id of a job, or --watch", "JOBID")
     if watch:
-        _watch(collect, user or "", every, notes, language_of(lang), rules)
+        _watch(Teller(collect, on_failure, language_of(lang)), user or "", every, notes, rules)
         return
-    if user or notes:
-        raise wrong_usage("it goes with --watch", "--user" if user else "--notes")
+    for given, option in ((user, "--user"), (notes, "--notes"), (on_failure, "--on-failure")):
+        if given:
+            raise wrong_usage("it goes with --watch", option)
     with report_errors():
         evidence, place = _find(_job_id(str(job)), collect)
         if collect:
@@ -169,9 +179,37 @@ def _say(*lines: str) -> None:
     sys.stderr.flush()
 
 
-def _watch(
-    collect: Path | None, user: str, every: float, notes: Path | None, lang: str, rules: list[Path] | None
-) -> None:
+class Teller(NamedTuple):
+    """Prints a line about each job, keeps what it left behind, and calls the command of ``--on-failure``."""
+
+    collect: Path | None
+    on_failure: str | None
+    lang: str
+
+    def tell(self, job: str, state: str, knowledge: Knowledge) -> None:
+        """Tell when a job was found, its id, Slurm's state, and the answer."""
+        from logdoctor.model import InputError
+        from logdoctor.render import render
+        from logdoctor.slurm.collecting import find_job, gather
+
+        name, diagnosis = job.partition("+")[0], None
+        try:
+            found = find_job(name)
+            evidence = gather(found, name if name in found.rows else found.chosen)
+            place = self.collect / evidence.job if self.collect else None
+            if place:
+                evidence.save(place)
+            diagnosis = _diagnose(evidence, place, lang=self.lang, knowledge=knowledge, job_id=evidence.job)
+            answer = render(diagnosis, "text", lang=self.lang, quiet=True).strip()
+        except InputError as error:
+            answer = "; ".join(map(str.strip, str(error).splitlines()))
+        typer.echo(f"{time.strftime('%H:%M:%S')}\t{job}\t{state}\t{answer}")
+        sys.stdout.flush()
+        if diagnosis is not None and self.on_failure:
+            subprocess.run(self.on_failure, shell=True, input=diagnosis.to_json(), text=True, check=False)  # noqa: S602 - the user's own command
+
+
+def _watch(teller: Teller, user: str, every: float, notes: Path | None, rules: list[Path] | None) -> None:
     """Ask Slurm again and again. An answer that fails to come is told, and asked for at the next time."""
     from datetime import datetime
 
@@ -185,30 +223,9 @@ def _watch(
     while True:
         try:
             for ended in poller.poll():
-                _tell(ended.job, ended.state, collect, lang, knowledge)
+                teller.tell(ended.job, ended.state, knowledge)
         except InputError as error:
             print_error(error)
         asked = time.monotonic()
         while (left := asked + every - time.monotonic()) > 0 and not poller.take_notes():
             time.sleep(min(left, LOOK_FOR_NOTES if notes else left))
-
-
-def _tell(job: str, state: str, collect: Path | None, lang: str, knowledge: Knowledge) -> None:
-    """Print one line about a job: when it was told, its id, Slurm's state, and the answer."""
-    from logdoctor.model import InputError
-    from logdoctor.render import render
-    from logdoctor.slurm.collecting import find_job, gather
-
-    name = job.partition("+")[0]
-    try:
-        found = find_job(name)
-        evidence = gather(found, name if name in found.rows else found.chosen)
-        place = collect / evidence.job if collect else None
-        if place:
-            evidence.save(place)
-        diagnosis = _diagnose(evidence, place, lang=lang, knowledge=knowledge, job_id=evidence.job)
-        answer = render(diagnosis, "text", lang=lang, quiet=True).strip()
-    except InputError as error:
-        answer = str(error).replace("\n", ";")
-    typer.echo(f"{time.strftime('%H:%M:%S')}\t{job}\t{state}\t{answer}")
-    sys.stdout.flush()

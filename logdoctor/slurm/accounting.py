@@ -91,8 +91,8 @@ def run(*command: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, check=False, timeout=SECONDS, env=settings)
     except FileNotFoundError:
-        help = "start logdoctor on a host that has Slurm's commands"
-        raise InputError("Slurm cannot be asked", where, f"there is no {command[0]} here", help) from None
+        cure = "start logdoctor on a host that has Slurm's commands"
+        raise InputError("Slurm cannot be asked", where, f"there is no {command[0]} here", cure) from None
     except (OSError, subprocess.TimeoutExpired) as error:
         why = f"it gave no answer in {SECONDS} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
         raise InputError("Slurm cannot be asked", where, why) from None
@@ -141,7 +141,7 @@ def describe_nodes(nodes: str) -> list[Described]:
     return read_descriptions(run("scontrol", "show", "node", nodes))
 
 
-_OWN_LINE = re.compile(r"^ *(StdOut|StdErr|WorkDir|Command|Reason|Dependency)=(.*)$", re.MULTILINE)
+_OWN_LINE = re.compile(r"(?:^ *|(?<= ))(StdOut|StdErr|WorkDir|JobName|Reason)=(.*)$", re.MULTILINE)
 _FIELD = re.compile(r"(?:^|(?<= ))(\w+)=(\S*)", re.MULTILINE)
 
 

@@ -4,8 +4,8 @@ The folder holds ``sacct.txt`` and ``scontrol-job.txt`` (the commands' own text)
 out of service while the job ran), ``output/`` (the files that the job wrote) and ``collected.md`` (for people).
 """
 
-# Names are used exactly as Slurm writes them, which pathlib does not do.
-# ruff: noqa: PTH111, PTH112, PTH118, PTH120, PTH202, PTH204
+# Names are used exactly as Slurm writes them, which pathlib does not do. Its times are local ones, without a zone.
+# ruff: noqa: DTZ006, DTZ901, PTH100, PTH112, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from logdoctor.slurm.accounting import (
     row_of,
     saved_rows,
 )
-from logdoctor.slurm.output_files import find_files, names_file, options_in_script, options_of
+from logdoctor.slurm.output_files import output_files
 
 AFTER_END = timedelta(minutes=10)
 """A file that was changed later than this after the end of the job may be that of another run."""
@@ -42,7 +43,7 @@ _BESIDE = re.compile(
     r"(?i:.*(?:nccl_trace|flight_?recorder|fr_trace)[\w.-]*|(?:nccl|ncclras|ras)[._-][\w.-]*\.(?:log|txt|json|out)|"
     r"py-?spy[\w.-]*|hs_err_pid\d+\.log)"
 )
-"""Files of diagnostics that programs write beside their output: dumps of Flight Recorder, NCCL's logs, py-spy's stacks."""
+"""Files of diagnostics that programs write beside their output: Flight Recorder, NCCL, py-spy, a JVM."""
 _CORE = re.compile(r"core(?:\.[\w.-]+)?|[\w.-]+\.core")
 _OUT_OF_SERVICE = re.compile(r"DOWN|DRAIN|FAIL|NOT_RESPONDING|INVAL")
 _SINCE = re.compile(r"\[\w[^@\]]*@(?P<time>[\dT:-]+)\]\s*$")
@@ -156,8 +157,15 @@ def find_job(job: str) -> SlurmJob:
         rows = [row_of(described) for described in found.described]
         found.notes.append(f"sacct does not tell the job{f': {errors[0].why}' if errors else ''}")
     if not rows:
-        raise errors[0] if len(errors) > 1 else InputError(
-            "Slurm does not know this job", job, "neither sacct nor scontrol tell it", "see the id in squeue or sacct"
+        raise (
+            errors[0]
+            if len(errors) > 1
+            else InputError(
+                "Slurm does not know this job",
+                job,
+                "neither sacct nor scontrol tell it",
+                "see the id in squeue or sacct",
+            )
         )
     for row in rows:
         found.rows.setdefault(row.job, []).append(row)
@@ -169,18 +177,16 @@ def gather(slurm_job: SlurmJob, job: str) -> Evidence:
     rows, notes = slurm_job.rows[job], [*slurm_job.notes]
     raw_ids = {row.raw_id for row in rows}
     described = [d for d in slurm_job.described if d.fields.get("JobId") in raw_ids]
-    texts = []
-    try:
+    texts = list[Source]()
+    with suppress(InputError):  # `find_job` told it
         texts.append(Source("sacct.txt", text=saved_rows(rows[0].raw_id if "[" in job else job)))
-    except InputError:  # `find_job` told it
-        pass
     if described:
         texts.append(Source("scontrol-job.txt", text="\n".join(d.text for d in described)))
     nodes, more = _nodes_out_of_service(rows[0])
     if nodes:
         texts.append(Source("scontrol-node.txt", text="\n".join(nodes)))
     has_started = rows[0].state not in WAITING_STATES
-    paths, missing = _output_files(rows, described) if has_started else ([], [])
+    paths, missing = output_files(rows, described) if has_started else ([], [])
     notes += [*more, *missing]
     files = [path for path in paths if _is_readable(path, rows[0], notes)]
     beside = _files_beside(files, rows, notes) if has_started else []
@@ -202,54 +208,6 @@ def _headline(job: str, row: Row, described: Sequence[Described]) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _output_files(rows: Sequence[Row], described: Sequence[Described]) -> tuple[list[str], list[str]]:
-    """Return the output files of a job and its steps, and notes about what may be missing."""
-    files, notes = list[str](), list[str]()
-    jobs = [row for row in rows if not row.step]
-    for row in jobs:
-        told = next((d.fields for d in described if d.fields.get("JobId") == row.raw_id), {})
-        folder = row.folder or told.get("WorkDir", "")
-        patterns = _patterns_of_job(row, told, folder)
-        found = [file for p in patterns for file in find_files(p, _specifiers(row), folder)]
-        is_part = row.id != jobs[0].id  # only the first part of a heterogeneous job runs the script
-        files += [file for file in found if not is_part or os.path.isfile(file)]
-        if not told and not row.stdout and patterns == [_default_name(row)]:
-            notes.append(f"{patterns[0]} is Slurm's usual name: a '#SBATCH --output' is known to the controller only")
-        for step in (s for s in rows if s.step and s.id.partition(".")[0] == row.id):
-            for pattern in filter(names_file, options_of(step.command).values()):
-                known = _specifiers(row) | {"s": step.step, "J": f"{row.raw_id}.{step.step}"}
-                found = find_files(pattern, known, folder)
-                files += found
-                if not found:
-                    notes.append(f"step {step.id}: no file {pattern} in {folder}")
-    return [*dict.fromkeys(files)], notes
-
-
-def _patterns_of_job(row: Row, told: Mapping[str, str], folder: str) -> list[str]:
-    """Return the patterns of the output of the batch script, as the controller, sacct or the command tell them."""
-    if told:
-        patterns = {"stdout": told.get("StdOut", ""), "stderr": told.get("StdErr", "")}
-    elif row.stdout or row.stderr:
-        patterns = {"stdout": row.stdout, "stderr": row.stderr}
-    elif row.command.startswith("sbatch"):
-        patterns = options_in_script(row.command, folder) | options_of(row.command)
-        patterns = {"stdout": _default_name(row)} | patterns
-    else:  # srun and salloc print on the terminal
-        patterns = options_of(row.command)
-    return [*dict.fromkeys(filter(names_file, patterns.values()))]
-
-
-def _default_name(row: Row) -> str:
-    return "slurm-%A_%a.out" if "_" in row.id else "slurm-%j.out"
-
-
-def _specifiers(row: Row) -> dict[str, str]:
-    """Return the values of ``%j``, ``%A`` … for a job."""
-    array, _, task = re.split(r"\+", row.id)[0].partition("_")
-    known = {"j": row.raw_id, "A": array, "a": task or "4294967294", "x": row.name, "u": row.user}
-    return {key: value for key, value in known.items() if value}
-
-
 def _is_readable(path: str, row: Row, notes: list[str]) -> bool:
     """Report whether a file can be read. Tell in ``notes`` why not, or why it may be that of another run."""
     try:
@@ -269,7 +227,7 @@ def _is_readable(path: str, row: Row, notes: list[str]) -> bool:
         notes.append(f"{path} cannot be read: {error.strerror}")
         return False
     end = _time(row.end)
-    changed = datetime.fromtimestamp(status.st_mtime)  # noqa: DTZ006 - sacct tells local time too
+    changed = datetime.fromtimestamp(status.st_mtime)
     if end and changed > end + AFTER_END:
         notes.append(f"{path} was changed at {changed:%Y-%m-%dT%H:%M:%S}: a later run may have written it")
     return True
@@ -289,7 +247,7 @@ def _files_beside(files: Sequence[str], rows: Sequence[Row], notes: list[str]) -
         except OSError:
             continue
         for entry in sorted(entries, key=lambda e: e.name):
-            if not entry.is_file() or not start <= datetime.fromtimestamp(entry.stat().st_mtime) <= until:  # noqa: DTZ006
+            if not entry.is_file() or not start <= datetime.fromtimestamp(entry.stat().st_mtime) <= until:
                 continue
             if _CORE.fullmatch(entry.name):
                 notes.append(f"{entry.path} is a core file of the job: read it with gdb, and add what 'bt' prints")

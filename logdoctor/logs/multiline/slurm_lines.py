@@ -129,6 +129,12 @@ def read_state(head: Message, fields: Mapping[str, Value], _below: Iterator[Mess
     return Multiline(head.text, extra, level="info" if _is_good(state) else "error")
 
 
+def read_described(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
+    """Return the ``step`` of a job that scontrol describes: ``551_2`` is task 2 of the array 551."""
+    has_task = fields.get("task") is not None
+    return Multiline(head.text, {"step": f"{fields['array']}_{fields['task']}" if has_task else fields["step"]})
+
+
 def _is_good(state: str) -> bool:
     """Return True if a job in this state needs no action."""
     entry = catalogue("slurm-state").find(state)
