@@ -169,7 +169,9 @@ def _find(job: str, collect: Path | None) -> tuple[Evidence, Path]:
 def _diagnose(evidence: Evidence, folder: Path | None, **options: Any) -> Diagnosis:
     from logdoctor.pipeline.diagnosis import diagnose
 
-    return diagnose([folder] if folder else evidence.inputs, name=f"job {evidence.job}", **options)
+    if folder:
+        return diagnose(folder, name=f"job {evidence.job}", **options)
+    return diagnose(evidence.inputs, name=f"job {evidence.job}", found=True, **options)
 
 
 def _say(*lines: str) -> None:
