@@ -141,7 +141,9 @@ def describe_nodes(nodes: str) -> list[Described]:
     return read_descriptions(run("scontrol", "show", "node", nodes))
 
 
-_OWN_LINE = re.compile(r"(?:^ *|(?<= ))(StdOut|StdErr|WorkDir|JobName|Reason)=(.*)$", re.MULTILINE)
+_OWN_LINE = re.compile(
+    r"(?:^ *(?!JobName)|(?<= )(?=JobName))(StdOut|StdErr|WorkDir|JobName|Reason)=(.*)$", re.MULTILINE
+)
 _FIELD = re.compile(r"(?:^|(?<= ))(\w+)=(\S*)", re.MULTILINE)
 
 
