@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -394,28 +396,54 @@ def programs(site, tmp_path, monkeypatch):
     return tmp_path / "bin"
 
 
-def test_watch_prints_a_line_keeps_the_job_and_calls_the_command(site, programs, tmp_path):
+PAGE = (ROOT / "docs" / "slurm.md").read_text("utf-8")
+COMMANDS = re.findall(r"^ {4}(\S.*)$", PAGE, re.MULTILINE)
+WATCH = [command for command in COMMANDS if "--watch" in command]
+SBATCH = """\
+#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+exec bash "{root}/$1" "${{@:2}}"
+"""
+
+
+def test_commands_of_the_page_answer_by_id_and_from_the_folder(site, programs, tmp_path):
     job = site("memory")
-    (programs / "squeue").write_text('#!/bin/sh\ncase "$*" in *PD*) ;; *) cat ended;; esac\n')
-    real = (programs / "sacct").read_text()
-    (programs / "sacct").write_text(
-        f'#!/bin/sh\ncase "$*" in *" -S "*) exit 1;; esac\nexec {programs}/real/sacct "$@"\n'
-    )
-    (programs / "real").mkdir()
-    (programs / "real" / "sacct").write_text(real)
-    (programs / "real" / "sacct").chmod(0o755)
-    (programs / "real" / "calls.json").write_text((programs / "calls.json").read_text())
+    (programs / "sbatch").write_text(SBATCH.format(root=ROOT))
+    (programs / "sbatch").chmod(0o755)
+    for command in (command for command in COMMANDS if command not in WATCH):
+        done = subprocess.run(
+            ["bash", "-c", command.replace("48213", job)],
+            env={**os.environ, "SLURM_SUBMIT_DIR": str(tmp_path)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "memory ran out on node01" in done.stdout, (command, done.stderr)
+    assert (tmp_path / "case-6" / "sacct.txt").is_file()
+    assert (tmp_path / "logdoctor-6" / "sacct.txt").is_file()
+
+
+@pytest.mark.parametrize("command", WATCH)
+def test_watch_of_the_page_prints_a_line_keeps_the_job_and_calls_the_command(site, programs, tmp_path, command):
+    job = site("memory")
+    (programs / "sacct").rename(programs / "real-sacct")
+    (programs / "real-sacct").write_text(FAKE.format(python=sys.executable).replace("here.name", '"sacct"'))
+    (programs / "sacct").write_text('#!/bin/sh\ncase "$*" in *" -S "*) exit 1 ;; esac\nexec real-sacct "$@"\n')
+    (programs / "squeue").write_text('#!/bin/sh\ncase "$*" in *PD*) ;; *) cat ended ;; esac\n')
     (tmp_path / "ended").write_text(f"{job}|{job}|FAILED|2026-11-29T09:32:09|2999-11-29T09:32:10\n")
-    command = ["logdoctor", "slurm", "--watch", "--collect", "kept", "--on-failure", "cat > answer.json"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as watching:
+    (tmp_path / "tell-us.sh").write_text("#!/bin/sh\ncat > answer.json\n")
+    (tmp_path / "tell-us.sh").chmod(0o755)
+    words = shlex.split(command.replace("/var/spool/logdoctor", ".").replace("$USER", "ada"))
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as watching:
         line = watching.stdout.readline()
         limit = time.monotonic() + 30
-        while not (tmp_path / "answer.json").exists() and time.monotonic() < limit:
+        while "tell-us" in command and not (tmp_path / "answer.json").exists() and time.monotonic() < limit:
             time.sleep(0.05)
         watching.send_signal(signal.SIGINT)
         watching.communicate(timeout=30)
     assert line.split("\t")[1:5] == [job, "FAILED", "resubmit-with-changes", "failed"]
-    assert (tmp_path / "kept" / job / "output" / "slurm-6.out").is_file()
+    assert "--collect" not in command or (tmp_path / "cases" / job / "output" / "slurm-6.out").is_file()
 
 
 def test_epilog_drops_a_note_and_calls_no_command(tmp_path):
@@ -426,13 +454,3 @@ def test_epilog_drops_a_note_and_calls_no_command(tmp_path):
         check=False,
     )
     assert (done.returncode, [path.name for path in tmp_path.iterdir()]) == (0, ["4711"])
-
-
-def test_job_that_starts_after_a_failure_answers(site, programs, tmp_path):
-    script = ROOT / "integrations" / "slurm" / "afternotok.sbatch"
-    settings = {**os.environ, "SLURM_SUBMIT_DIR": str(tmp_path)}
-    done = subprocess.run(
-        ["bash", script, site("memory")], env=settings, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert "memory ran out on node01" in done.stdout
-    assert (tmp_path / "logdoctor-6" / "sacct.txt").is_file()

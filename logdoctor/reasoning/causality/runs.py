@@ -1,7 +1,8 @@
 """The runs of one log, each with a diagnosis of its own.
 
 One run is selected for the report. The last run that states why it failed is selected, because failures before a
-restart are over. A run that made no steps, did not call its roll and shows only symptoms is a consequence of the run before.
+restart are over. A run that made no steps, did not call its roll and shows only symptoms is a consequence of the run
+before.
 """
 
 from __future__ import annotations
