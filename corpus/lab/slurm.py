@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import time
 from pathlib import Path
@@ -33,7 +34,6 @@ SlurmctldParameters=idle_on_node_suspend
 MpiDefault=none
 ProctrackType=proctrack/{tracking}
 TaskPlugin=task/{task}
-JobAcctGatherType=jobacct_gather/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=500
@@ -47,10 +47,32 @@ BatchStartTimeout=5
 TCPTimeout=2
 MessageTimeout=4
 ReturnToService=2
+{accounting}
 {nodes}
 PartitionName=train Nodes=ALL Default=YES MaxTime=60 State=UP PriorityTier=1
 PartitionName=urgent Nodes=ALL MaxTime=60 State=UP PriorityTier=10 PreemptMode=OFF
 """
+
+ACCOUNTING = """\
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=head01
+AccountingStoragePass={folder}/munge/munge.socket
+AccountingStorageEnforce=limits"""
+DATABASE = """\
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/munge.socket
+DbdHost=head01
+SlurmUser=root
+StorageType=accounting_storage/mysql
+StorageHost={address}
+StorageUser=slurm
+StoragePass=slurm
+LogFile={folder}/log/slurmdbd.log
+PidFile={folder}/run/slurmdbd.pid
+"""
+ACCOUNTING_PACKAGES = ("slurmdbd", "mariadb-server")
 
 
 def needs(*programs: str, environment: str = "", packages: tuple[str, ...] = (), limits: bool = False) -> Needs:
@@ -71,13 +93,18 @@ def needs(*programs: str, environment: str = "", packages: tuple[str, ...] = (),
 class Cluster:
     """Slurm on the hosts head01, node01, node02 … of a bench. Commands run on head01."""
 
-    def __init__(self, bench: Bench, nodes: int = 2, more: str = "") -> None:
-        """Start munge, the controller and the nodes. ``more`` is added to slurm.conf."""
+    def __init__(self, bench: Bench, nodes: int = 2, more: str = "", *, accounting: bool = False) -> None:
+        """Start munge, the controller and the nodes. ``more`` is added to slurm.conf.
+
+        ``accounting``: start MariaDB and slurmdbd too, which sacct asks.
+        """
         self.bench, self.folder = bench, bench.folder / "slurm"
         self.head = bench.host("head01")
         self.nodes = {f"node{n:02d}": bench.host(f"node{n:02d}") for n in range(1, nodes + 1)}
-        self._configure(more)
+        self._configure(more, accounting=accounting)
         self._munge()
+        if accounting:
+            self._account()
         self._start(self.head, "slurmctld", "-i")
         for name, node in self.nodes.items():
             self._start(node, "slurmd", "-N", name)
@@ -139,8 +166,8 @@ class Cluster:
         """Copy the log of a daemon (``slurmctld``, ``slurmd-node01``) to the logs of the case."""
         (self.bench.logs / f"{name}.log").write_bytes((self.folder / "log" / f"{name}.log").read_bytes())
 
-    def _configure(self, more: str) -> None:
-        for name in ("state", "run", "log", "munge", *(f"spool/{node}" for node in self.nodes)):
+    def _configure(self, more: str, *, accounting: bool) -> None:
+        for name in ("state", "run", "log", "munge", "database", *(f"spool/{node}" for node in self.nodes)):
             (self.folder / name).mkdir(parents=True)
         lines = [
             f"NodeName={name} NodeAddr={host.address} CPUs=4 RealMemory=4000 State=UNKNOWN"
@@ -152,6 +179,7 @@ class Cluster:
             nodes="\n".join(lines),
             tracking="cgroup" if limits else "linuxproc",
             task="cgroup" if limits else "none",
+            accounting=ACCOUNTING.format(folder=self.folder) if accounting else "JobAcctGatherType=jobacct_gather/none",
         )
         (self.folder / "slurm.conf").write_text(f"{text}{more}\n")
         cgroups = "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nConstrainRAMSpace=yes\n"
@@ -167,6 +195,30 @@ class Cluster:
         as_munge = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"]
         munged = [*as_munge, "munged", "--force", f"--socket={place}/munge.socket", *files]
         subprocess.run([*self.head._enter(), *munged], check=True, capture_output=True)
+
+    def _account(self) -> None:
+        """Start MariaDB and slurmdbd on head01, and enter the cluster, an account and its user."""
+        place = self.folder / "database"
+        settings = self.folder / "slurmdbd.conf"
+        settings.write_text(DATABASE.format(folder=self.folder, address=self.head.address))
+        settings.chmod(0o600)
+        (place / "init.sql").write_text(
+            "create user slurm@'%' identified by 'slurm';\ngrant all on *.* to slurm@'%';\n"
+        )
+        files = [f"--datadir={place}/data", "--user=root"]
+        subprocess.run(["mysql_install_db", "--skip-test-db", *files], check=True, capture_output=True)
+        options = (f"--bind-address={self.head.address}", f"--socket={place}/socket", f"--init-file={place}/init.sql")
+        self._start(self.head, "sh", "-c", shlex.join(["mariadbd", *files, *options]) + f" >{place}/log 2>&1 &")
+        self._wait_for_port(3306)
+        self._start(self.head, "slurmdbd")
+        self._wait_for_port(6819)
+        for entity in ("cluster lab", "account team cluster=lab", "user root account=team"):
+            self.quietly(f"sacctmgr -i add {entity}")
+
+    def _wait_for_port(self, port: int) -> None:
+        ends = time.monotonic() + 30
+        while time.monotonic() < ends and f":{port} " not in self.quietly("ss -ltn"):
+            time.sleep(0.2)
 
     def _start(self, host: Host, *daemon: str) -> None:
         subprocess.run(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +53,9 @@ def diagnose(
     redact: bool | None = None,
     redact_map: Path | None = None,
     follow_links: bool = False,
+    read: Callable[..., Diagnosis] | None = None,
 ) -> None:
-    """Diagnose a job and write its report. The options are those of the command."""
+    """Diagnose a job and write its report. The options are those of the command; ``read`` replaces `diagnose_paths`."""
     from logdoctor.cli.words import require
     from logdoctor.render.why import render_why
 
@@ -65,7 +66,7 @@ def diagnose(
     style = Style(TEXT if why else chosen, language_of(lang), color, width, ascii, full, quiet)
     refuse_output_file(output, paths)
     start = time.perf_counter()
-    diagnosis = diagnose_paths(
+    diagnosis = (read or diagnose_paths)(
         paths,
         style.format,
         rules=rules or [],

@@ -18,6 +18,8 @@ from logdoctor.model import ManyJobsError
 from logdoctor.model.escape import escape
 
 NAMED_JOBS = 3
+COLLECTED = "collected.md"
+"""File in a folder that ``logdoctor slurm --collect`` made. Such a folder holds one job, whatever its files are."""
 
 
 def refuse_many_jobs(folders: Iterable[str]) -> None:
@@ -32,6 +34,8 @@ def refuse_many_jobs(folders: Iterable[str]) -> None:
 def find_jobs_in_folder(folder: str) -> list[str]:
     """Return the names of the jobs in ``folder`` if it surely holds several jobs."""
     prefix = folder.rstrip("/") + "/"
+    if os.path.isfile(prefix + COLLECTED):  # noqa: PTH113 - takes any text
+        return []
     finder = Finder(ProblemReporter([]), Budget(Bounds()))
     paths = {file.path.removeprefix(prefix): file.path for file in finder.find(folder)}
     names = without_documents(paths.items())

@@ -114,16 +114,25 @@ def read_hosts(head: Message, fields: Mapping[str, Value], _below: Iterator[Mess
 def read_state(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
     """Read a job's state in a row of sacct or scontrol.
 
-    Mails print the same. Fields: state (in full) and reason. A healthy state has level info, any other error.
+    Mails print the same. Fields: state (in full) and reason. A healthy state has level info, any other error. A step
+    that was cancelled is info too: srun and Slurm cancel steps in all jobs that end badly, and the job's row says why.
     """
     state = _full_state(str(fields.get("state", "")).upper())
     extra: dict[str, Value] = {"state": state}
+    if state == "CANCELLED" and "." in str(fields.get("step", "")):
+        return Multiline(head.text, extra, level="info")
     reason = "oom" if fields.get("signal") in _OOM_SIGNALS else cancel_reason(state)
     if "reason" not in fields and reason not in {"none", "other"}:
         extra["reason"] = reason
     if isinstance(fields.get("hosts"), str):
         extra["hosts"] = expand_hosts(str(fields["hosts"]))
     return Multiline(head.text, extra, level="info" if _is_good(state) else "error")
+
+
+def read_described(head: Message, fields: Mapping[str, Value], _below: Iterator[Message]) -> Multiline | None:
+    """Return the ``step`` of a job that scontrol describes: ``551_2`` is task 2 of the array 551."""
+    has_task = fields.get("task") is not None
+    return Multiline(head.text, {"step": f"{fields['array']}_{fields['task']}" if has_task else fields["step"]})
 
 
 def _is_good(state: str) -> bool:

@@ -126,7 +126,7 @@ def _unexplained(finding: Finding, ranking: Ranking, unexplained: Sequence[Recor
         or "end" in finding.records[0].fields
     ):  # the end is proved, so what launchers then tell of ends follows from it
         others = [e for e in others if not _tells_end_of_other(e)]
-    before = any(e.order < finding.first for e in others)
+    before = any(e.order < finding.first and not any(sign.late for sign in e.signs) for e in others)
     return math.log1p(len({shape(e) for e in others})) + 4 * before
 
 

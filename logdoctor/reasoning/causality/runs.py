@@ -1,7 +1,8 @@
 """The runs of one log, each with a diagnosis of its own.
 
 One run is selected for the report. The last run that states why it failed is selected, because failures before a
-restart are over. A run that made no steps and shows only symptoms is a consequence of the run before.
+restart are over. A run that made no steps, did not call its roll and shows only symptoms is a consequence of the run
+before.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class RunAnalysis(Struct, frozen=True):
         """Return whether records of this run show why it failed."""
         own = [f for f in self.analysis.ranking.causes if self._is_own(f)]
         early = (f for f in own if not is_late(f))
-        return any(self.at_work or f.rule.role == "cause" for f in early)
+        return any(self.at_work or self.span.called or f.rule.role == "cause" for f in early)
 
     def _is_own(self, finding: Finding) -> bool:
         return any(map(self.contains, finding.records))

@@ -12,6 +12,7 @@ A later attempt can show that the job survived a failure. A later job cannot.
 
 A span becomes a **run** with a diagnosis of its own only if the evidence is strong:
 
+- a job that Slurm put back into its queue calls its roll again;
 - a launcher restarts the workers, or finds a worker with the same local rank dead again, under another pid;
 - a launcher's last message, or an uncaught exception in a script without ranks, is followed by a launch, by a resume,
   or by steps that count from the first one again, and then by several steps.
@@ -46,7 +47,7 @@ class Attempts:
 
     READS = (
         *("works", "busy", "starts", "starts again", "ends well", "fails", "is ended"),
-        *("tells member", "tells resume", "tells report", "tells output"),
+        *("tells member", "tells rank", "tells resume", "tells report", "tells output"),
     )
 
     def __init__(self, steps: Steps) -> None:
@@ -89,6 +90,8 @@ class Attempts:
             track.begun = True
         elif record.kind == "elastic.worker_failed":
             track.found_dead(record)
+        elif record.tells("rank"):
+            track.call_roll(record, self._steps)
 
     @property
     def count(self) -> int:

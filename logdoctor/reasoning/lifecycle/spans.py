@@ -43,10 +43,13 @@ class Span(Struct, frozen=True):
     died_again: bool = False
     """The workers were started again, as the launcher found another of the same local rank dead."""
 
+    called: bool = False
+    """The job calls its roll again after the batch system put it back into the queue."""
+
     @property
     def restarted(self) -> bool:
-        """Return whether a restart of the workers began the span."""
-        return self.died_again or (self.start is not None and self.start.has("starts again"))
+        """Return whether a restart of the workers, or of the job, began the span."""
+        return self.died_again or self.called or (self.start is not None and self.start.has("starts again"))
 
     @property
     def sure(self) -> bool:
@@ -123,6 +126,13 @@ class Track(Struct):
             steps.begin_span(record.line.file)
         elif launch and not span.steps:  # the first sign of work came before it
             self.spans[-1] = replace(span, fresh=True)
+        self.begun = True
+
+    def call_roll(self, record: Record, steps: Steps) -> None:
+        """Note that a process says who it is. It does so at a start, so a job that was put back into the queue runs."""
+        if self.ended is not None and is_over(self.ended) and self.ended.fields.get("reason") in AGAIN:
+            self.begin(record, steps)
+            self.spans[-1] = replace(self.spans[-1], called=True)
         self.begun = True
 
     def read_report(self, record: Record) -> None:
