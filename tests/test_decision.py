@@ -532,3 +532,31 @@ def test_thing_without_words_is_a_fault_that_names_the_known_ones(row, known, tm
     assert error.where == f"{tmp_path / 'decisions.tsv'}:2"
     assert row.partition("\t")[2] in str(error)
     assert known in error.help
+
+
+LIMIT = "slurmstepd: error: *** JOB 90412 ON gx11 CANCELLED AT 2031-05-11T08:30:21 DUE TO TIME LIMIT ***"
+SAVED = ("step 10/90 loss 2.1", "Saving checkpoint to /flash/run12/step_10", "step 20/90 loss 2.0")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "resume_from: null",
+        '    "resume_ckpt_path": null,',
+        "settings {'lr': 0.1, 'resume': False}",
+        "Namespace(lr=0.1, resume_from_checkpoint=None, steps=90)",
+    ],
+)
+@pytest.mark.parametrize(
+    ("then", "do"),
+    [([], "resubmit-with-changes"), (["Resuming from step 5"], "requeue")],
+    ids=["nothing is resumed", "resumed all the same"],
+)
+def test_time_limit_of_a_job_that_resumes_nothing_is_no_requeue(knowledge, setting, then, do):
+    decision = diagnose_log("\n".join([setting, *then, *SAVED, LIMIT]) + "\n", knowledge).decision
+    assert (decision.do, decision.attempts_left) == (do, int(do == "requeue"))
+
+
+@pytest.mark.parametrize("line", ["resume_from: /flash/run12", "resume_download: False", "auto resume on"])
+def test_time_limit_of_a_job_that_may_resume_is_a_requeue(knowledge, line):
+    assert diagnose_log("\n".join([line, *SAVED, LIMIT]) + "\n", knowledge).decision.do == "requeue"

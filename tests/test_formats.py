@@ -379,7 +379,9 @@ def test_no_rule_picks_a_line_of_a_healthy_start_of_nccl(knowledge):
     """Each rank prints hundreds of them: what picks them makes all logs slow."""
     healthy = [sample.log for sample in formats()["nccl"].samples if not sample.records]
     assert len(healthy) > 5
-    found = [record.text for log in healthy for record in events([io.BytesIO(log.encode() + b"\n")], knowledge=knowledge)]
+    found = [
+        record.text for log in healthy for record in events([io.BytesIO(log.encode() + b"\n")], knowledge=knowledge)
+    ]
     assert found == []
 
 

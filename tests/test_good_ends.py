@@ -228,3 +228,32 @@ def test_final_result_is_an_end_if_no_work_is_left(knowledge, lines, expected):
 )
 def test_last_batch_of_the_last_epoch_is_an_end(knowledge, steps, expected):
     assert verdict(knowledge, *steps) == expected
+
+
+STOPPED = (
+    "INFO:     Application shutdown complete.",
+    "INFO:     Finished server process [4121]",
+    "[2031-02-03 11:00:02 +0000] [88] [INFO] Shutting down: Master",
+    "Shutting down the gRPC server ... done",
+    "2031-02-03 10:02:01,000 INFO engine: Engine stopped.",
+    "2031-02-03 10:02:01,000 INFO gateway: all services have been shut down",
+    "the scoring service exited gracefully",
+)
+ANSWERED = 'INFO:     10.0.3.4:51432 - "POST /v1/score HTTP/1.1" 200 OK'
+
+
+@pytest.mark.parametrize("stopped", STOPPED)
+@pytest.mark.parametrize(
+    ("above", "below", "expected"),
+    [
+        ([ANSWERED], [], "finished"),
+        (["loaded 3 models"], [], "finished"),
+        ([ANSWERED], ["Restarting in 5 s"], "no-end-seen"),
+        ([ANSWERED], [ANSWERED] * 6, "no-end-seen"),
+        ([ANSWERED, "step 3/9 loss 2.1"], [], "no-end-seen"),
+        (["ERROR: cannot open the model: no such file"], [], "unknown"),
+    ],
+    ids=["answered", "no work known", "starts again", "works on", "steps are missing", "complained"],
+)
+def test_a_service_that_closes_in_order_has_ended(knowledge, stopped, above, below, expected):
+    assert verdict(knowledge, *above, stopped, *below) == expected

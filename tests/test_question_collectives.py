@@ -9,6 +9,7 @@ from failing_job import diagnose_log
 from handmade_records import make_record
 from question_probe import Probe
 
+from logdoctor import diagnose
 from logdoctor.model import Level, Line, Record, Source, Value
 from logdoctor.reasoning.questions.collectives import collective_that_hangs, outlasted, straggler
 
@@ -301,3 +302,45 @@ def test_data_past_a_default_limit_and_a_cut_traceback_are_told_together(seconds
     assert limit is None or told("")["outlasted"].fields["limit_s"] == limit
     assert not told("KeyError")
     assert not told("", phase="resume")
+
+
+WATCHDOG = (
+    "[Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={seq}, OpType={op}, NumelIn={n}, "
+)
+WATCHDOG += "NumelOut={n}, Timeout(ms)=600000) ran for 600031 milliseconds before timing out."
+PRINTED = {
+    "before groups were named": "[E ProcessGroupNCCL.cpp:475] " + WATCHDOG,
+    "by a launcher's prefix": "[rank{rank}]:[E ProcessGroupNCCL.cpp:523] " + WATCHDOG,
+    "by the exception alone": "terminate called after throwing an instance of 'std::runtime_error'\n  what():  "
+    + WATCHDOG,
+}
+
+
+@pytest.mark.parametrize("form", PRINTED.values(), ids=PRINTED)
+@pytest.mark.parametrize("seq", [1, 3, 811])
+@pytest.mark.parametrize(("op", "size"), [("BROADCAST", 64), ("_ALLGATHER_BASE", 16), ("ALLREDUCE", 1)])
+@pytest.mark.parametrize(("world", "odd"), [(4, 0), (4, 2), (8, 7)])
+def test_one_rank_against_all_is_odd_whatever_the_group(knowledge, tmp_path, form, seq, op, size, world, odd):
+    calls = {rank: (op, size) if rank == odd else ("ALLREDUCE", 64) for rank in range(world)}
+    lines = {rank: form.format(rank=rank, seq=seq, op=o, n=n) + "\n" for rank, (o, n) in calls.items()}
+    first = diagnose_log("".join(lines.values()), knowledge).causes[0]
+    assert (first.signature, first.culprit.ranks) == ("collective.desync", (odd,))
+    for rank, text in lines.items():
+        (tmp_path / f"rank_{rank}.log").write_text(text)
+    apart = diagnose(str(tmp_path)).causes[0]
+    assert (apart.signature, apart.culprit.ranks, apart.summary) == (
+        first.signature,
+        first.culprit.ranks,
+        first.summary,
+    )
+
+
+@pytest.mark.parametrize("seq", [1, 3])
+def test_two_pairs_in_early_calls_of_groups_without_a_name_are_no_mismatch(seq):
+    log = Log().waits(0, seq).waits(1, seq, "BROADCAST").waits(2, seq).waits(3, seq, "BROADCAST")
+    assert "collective_mismatch" not in log.records_by_kind
+
+
+def test_one_rank_against_some_in_an_early_call_is_no_mismatch():
+    log = Log(ranks=8).waits(0, 2).waits(1, 2).waits(2, 2, "BROADCAST")
+    assert "collective_mismatch" not in log.records_by_kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from failing_job import diagnose_log
 from question_probe import by_name, derive
 
@@ -237,3 +238,29 @@ def test_the_rank_that_stands_in_another_collective_is_told(knowledge) -> None:
     log = "".join(gdb(8100 + n, "PMPI_Allreduce", f"rank={n}, size=4") for n in range(3))
     cause = diagnose_log(log + gdb(8103, "PMPI_Bcast", "rank=3, size=4"), knowledge, hung=True).causes[0]
     assert "Rank 3 (pid 8103) stands apart: the others are in PMPI_Allreduce." in cause.summary
+
+
+def wait_of(rank: int, call: str = ALL_REDUCE) -> str:
+    return f'=== rank {rank} ===\nThread 4{rank} (active): "MainThread"\n{call}'
+
+
+@pytest.mark.parametrize("absent", [0, 1, 3])
+def test_the_rank_without_a_stack_is_missing(absent):
+    text = "".join(wait_of(rank) for rank in range(5) if rank != absent)
+    record = derive_records(text)["absent_stack"]
+    assert record.fields["missing"] == (absent,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(map(wait_of, range(4))),
+        "".join(wait_of(rank) for rank in (0, 2, 4)),
+        "".join(wait_of(rank, BACKWARD) for rank in (0, 1, 3)),
+        "".join(wait_of(rank, ALL_REDUCE if rank else BARRIER) for rank in (0, 1, 3, 4)),
+        "".join(map(wait_of, (0, 1, 3))) + "step 41 loss 2.0\n",
+    ],
+    ids=["all are there", "every other rank", "no collective", "one elsewhere", "work follows"],
+)
+def test_no_rank_is_missing(text):
+    assert "absent_stack" not in derive_records(text)

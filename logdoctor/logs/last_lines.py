@@ -1,4 +1,6 @@
-"""Last lines of a log that show that the program ended, but not how: a prompt, the times of a command, a result.
+"""Last lines of a log that show that the program ended, but not how.
+
+They are a prompt, the times of a command, a result, or the last words of a service that closed in order.
 
 A program in which nothing failed has then ended well. Above the end of a log such lines show nothing.
 """
@@ -11,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from logdoctor.logs import lifecycle_signs
 from logdoctor.logs.line_parser import read_message
 from logdoctor.model import Line, Record
+from logdoctor.pack.error_wording import reports_error
 from logdoctor.pack.regexes import later
 
 MIN_ROWS = 3
@@ -36,6 +39,21 @@ _RESULT = later(
     r"-?\d[\d.]*(?:e[+-]?\d+)?\s{0,2}[\w/%]{0,8}$"
 )
 
+LINES_BELOW = 5
+"""Lines that libraries may print below the last words of a service."""
+_SERVICE = r"\b(?:server|service|engine|application|gateway|daemon|api|controller|broker|listener)s?\b[^\n:;,]{0,40}? "
+_IN_ORDER = r"(?:gracefully|cleanly|normally|successfully|in order)"
+_STOPPED = later(
+    r"(?i)^Application shutdown complete|^Finished server process \[\d+\]|^Shutting down: Master$"
+    rf"|\bshut(?:ting)? ?down\b.{{0,60}}?\b(?:done|completed?|finished|{_IN_ORDER})\W*$"
+    r"|\bclosed etcd server\b|\bstopp(?:ed|ing) (?:all )?\d+ (?:\w+ )?processes\W*$"
+    r"|\bFound 0 live models and 0 in-flight\b"
+    rf"|{_SERVICE}(?:(?:has|have|is|was) )?(?:been )?(?:stopped|shut ?down|closed)(?: {_IN_ORDER})?\W*$"
+    rf"|{_SERVICE}(?:exited|terminated|quit) {_IN_ORDER}\W*$"
+)
+"""Last words of a service that closed in order."""
+_STARTS = later(r"(?i)\b(?:re)?start(?:ed|ing|s)?\b")
+
 
 def find_end(logs: Iterable[Sequence[Line]]) -> Record | None:
     """Return the last line of a log that shows that the program ended.
@@ -50,6 +68,8 @@ def find_end(logs: Iterable[Sequence[Line]]) -> Record | None:
     timed = [lines[-1] for lines in told if _ends_with_times(lines)]
     if timed:
         return _record("shell.returned", timed[-1])
+    if told and all(stopped := [_stop_of_service(lines) for lines in told]):
+        return _record("progress.stopped", stopped[-1])
     return _record("progress.result", _result(told[0])) if len(told) == 1 else None
 
 
@@ -69,6 +89,15 @@ def _end_in_shell(lines: Sequence[Line]) -> Line | None:
 def _ends_with_times(lines: Sequence[Line]) -> bool:
     last = lines[-len(_TIMES) :]
     return len(last) == len(_TIMES) and all(form.search(line.text) for form, line in zip(_TIMES, last, strict=True))
+
+
+def _stop_of_service(lines: Sequence[Line]) -> Line | None:
+    """Return the line by which a service says that it closed, if it complained of nothing and did not start again."""
+    texts = [read_message(line.text).text for line in lines]
+    at = next((n for n in range(len(texts) - 1, -1, -1) if _STOPPED.search(texts[n])), None)
+    if at is None or len(texts) - 1 - at > LINES_BELOW or any(map(_STARTS.search, texts[at + 1 :])):
+        return None
+    return None if any(map(reports_error, texts)) else lines[at]
 
 
 def _result(lines: Sequence[Line]) -> Line | None:

@@ -55,7 +55,9 @@ class DecisionRow(Struct, frozen=True):
     """Regular expression: a headline names the thing only if the proof, its facts or the words about it hold it."""
 
 
-MEASURED = tuple("exit_code signal exception pid xid limit rss wanted free reason status errno towards".split())
+MEASURED = tuple(
+    "exit_code signal exception pid xid limit rss wanted free reason status errno towards resume_off".split()
+)
 """Values of a finding that are facts of the failure."""
 ONCE = ("recorder", "checks", "store-log", "nccl-log", "blocking")
 """Things that only make the next failure tell more. To start again with them is worth one attempt."""

@@ -7,6 +7,7 @@ be kept.
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
@@ -41,6 +42,10 @@ class JobState:
         """Last proved checkpoint before the last save."""
         self._save: Record | None = None
         """Begin of the last save. A step after it proves the checkpoint."""
+        self.from_zero: Record | None = None
+        """Line by which the last attempt began without a checkpoint."""
+        self.storage_back: deque[Record] = deque(maxlen=MAX_NAMES)
+        """Last lines that say that a file server answers again."""
         self.job_id: str | None = None
         self.named_scheduler = ""
         """The scheduler that the names of the files tell, if no line does."""
@@ -56,7 +61,9 @@ class JobState:
         self.readers = (
             *self.processes.readers,
             *(self.runs, self.steps, self.lives, self.lives.states, self.clocks, self.versions),
-            Handler(("busy",), self._read_phase),
+            Handler(("busy", "tells resume"), self._read_phase),
+            Handler(("progress.from_zero",), self._read_start),
+            Handler(("kernel.storage_back",), self._read_recovery),
             Handler(("slurm.*",), self._read_job_id),
             Handler(("tells setting",), self._read_setting),
         )
@@ -74,8 +81,18 @@ class JobState:
         step, save = self.steps.last, self._save
         return save if save is not None and step is not None and step.order > save.order else self._checkpoint
 
+    def _read_recovery(self, record: Record) -> None:
+        self.storage_back.append(record)
+
+    def _read_start(self, record: Record) -> None:
+        self.from_zero = record
+
     def _read_phase(self, record: Record) -> None:
         phase = str(record.fields.get("phase", ""))
+        if phase == "resume" or record.tells("resume"):
+            self.from_zero = None
+        if not phase:
+            return
         if phase == "save" and ("checkpoint_step" in record.fields or "checkpoint_path" in record.fields):
             self._checkpoint, self._save = self._proved_checkpoint(), record
         if (not self.phases or self.phases[-1][1] != phase) and len(self.phases) < MAX_NAMES:

@@ -29,7 +29,7 @@ THINGS: Mapping[Do, tuple[str, ...]] = {
     "resubmit-with-changes": (
         *"address arguments batch binding container copies earlier free-gpu gpu-memory gpus interface launch".split(),
         *"launcher limits members memlock memory names one-gpu path plugin pmi port ranks rdma request resume".split(),
-        *"settings shm slots straggler time topology transport".split(),
+        *"resume-on settings shm slots straggler time topology transport".split(),
         *ONCE,
     ),
     "fix-first": (

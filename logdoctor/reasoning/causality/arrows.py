@@ -82,6 +82,8 @@ def may_cause(a: Finding, b: Finding, classes: FailureClasses, state: JobState) 
     if is_over and same == "yes":
         return None
     first, second = classes.of(a), classes.of(b)
+    if (back := lives.find_recovery(a, state)) and not lives.came_before(b, back, state):
+        return None  # it does not speak of storage, and the server may have been back
     rows: list[tuple[Law, Arrow | None]] = []
     if same != "no" and not is_over:
         rows.append(("same process", classes.inside(first, second)))

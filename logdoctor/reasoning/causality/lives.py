@@ -76,6 +76,15 @@ def _stalled_until(end: Finding, order: Finding, state: JobState) -> bool:
     return not state.surely_after(failure, last)
 
 
+def find_recovery(finding: Finding, state: JobState) -> Record | None:
+    """Return the line by which the file server of a finding answers again after it."""
+    lines = [line.text for record in (*finding.records, finding.latest) for line in (record.line, *record.lines)]
+    if finding.rule.failure_class != "storage fails":
+        return None
+    after = (e for e in state.storage_back if state.surely_after(e, finding.latest))
+    return next((e for e in after if any(str(e.fields.get("thing")) in line for line in lines)), None)
+
+
 # ── order ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -108,6 +117,18 @@ def is_within(a: Finding, b: Finding, row: Arrow, state: JobState) -> bool:
 def _are_within(a: Finding, b: Finding, limit: float, state: JobState) -> bool:
     seconds, doubt = state.seconds_between(_first_with_time(a), _first_with_time(b))
     return seconds is None or abs(seconds) <= limit + doubt
+
+
+def came_before(finding: Finding, recovery: Record, state: JobState) -> bool:
+    """Return whether a finding surely came before a line of the kernel log.
+
+    That log may stand anywhere in a file, so only the position of other late lines in the same file counts.
+    """
+    seconds, doubt = state.seconds_between(_first_with_time(finding), recovery)
+    if seconds is not None:
+        return seconds > doubt
+    first = _first(finding)
+    return is_late(finding) and first.line.file == recovery.line.file and first.order < recovery.order
 
 
 def is_of_earlier_day(finding: Finding, others: Sequence[Finding], state: JobState) -> bool:

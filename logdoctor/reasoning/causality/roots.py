@@ -62,6 +62,11 @@ def rank_findings(
     alive = [f for f in findings if id(f) not in refuted]
     whys = {(id(a), id(b)): why for b in alive for a in alive if (why := explain(a, b, classes, state))}
     roots = [f for f in alive if not any((id(other), id(f)) in whys for other in alive)] or alive
+    for f in roots:  # a file server that answers again, and of which nothing came, is no cause beside another
+        back = lives.find_recovery(f, state)
+        if back and len(roots) > 1 and not any((id(f), id(other)) in whys for other in alive):
+            refuted[id(f)] = Refutation(back, "newer state")
+    roots = [f for f in roots if id(f) not in refuted] or roots
     checked = {f.rule.id: check_claims(Case(f, alive, classes, state)) for f in roots}
     roots = [f for f in roots if not find_doubt(checked[f.rule.id])] or roots  # doubted ones are only guesses
     causes = sorted(roots, key=lambda f: (lives.is_of_earlier_day(f, roots, state), sort_key(f)))

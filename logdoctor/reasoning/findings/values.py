@@ -89,12 +89,18 @@ def _is_possible(name: str, value: Value, rule: Rule) -> bool:
 
 
 def _of_job(shown: Shown, _: Values, state: JobState) -> Values:
-    """Provide ``last_progress``, ``nranks``, the versions, and the ``ranks`` that show the failure."""
-    progress, expected = state.last_progress(), state.processes.expected
+    """Provide ``last_progress``, ``nranks``, the versions, and the ``ranks`` that show the failure.
+
+    ``resume_off`` is the setting by which the job resumes nothing, ``no_checkpoint`` tells that it found none.
+    """
+    progress, expected, start = state.last_progress(), state.processes.expected, state.from_zero
+    key = start.fields.get("key") if start else None
     return {
         **{f"{product}_version": version for product, version in state.versions.first.items()},
         **({"last_progress": f"{progress.unit} {progress.value}".strip()} if progress else {}),
         **({"nranks": expected} if expected else {}),
+        **({"resume_off": f"{key}: {start.fields['value']}"} if start and key else {}),
+        **({"no_checkpoint": "yes"} if start and not key else {}),
         "ranks": shown.ranks,
     }
 

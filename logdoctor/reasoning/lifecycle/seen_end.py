@@ -40,14 +40,14 @@ def _find_shown_end(
 ) -> Record | None:
     """Return the last line that shows that a program ended in which nothing failed.
 
-    The program must have worked, and no count may say that work is left. Tables of results are printed on the way too,
-    so a count must show that none is left.
+    The program must have worked, unless it is a service that says that it closed. No count may say that work is left.
+    Tables of results are printed on the way too, so a count must show that none is left.
     """
     lives, step = state.lives, state.steps.last
     end = None if lives.any_failed else lives.find_end()
     if end is None or not in_run(end) or _is_followed_by_work(end, state):
         return None
-    if not (step or lives.result or lives.greetings or state.phases or has_heartbeat()):
+    if not (end.has("closes", "program") or step or lives.result or lives.greetings or state.phases or has_heartbeat()):
         return None
     is_result = end.tells("result")
     over = step is None or (state.steps.are_complete(step) if is_result else not state.steps.has_more(step))

@@ -78,19 +78,21 @@ def list_waits(t: Timeline) -> list[Wait]:
     The group comes from the state line with the same rank and number, if there is one. PyTorch before 1.13 does not
     number its collectives.
     """
-    calls = [e for e in t.of("tells call") if not e.tells("state")]
+    calls = [
+        e for e in t.of("tells call", "fails") if not e.tells("state") and (e.tells("call") or _WORK.search(e.text))
+    ]
     states = list_states(t)
     group_of = {(rank, e.fields.get("work")): group for (group, rank), e in states.items()}
     names = {group for group, _ in states} | {group for e in calls if (group := _group(e))}
     only = names.pop() if len(names) == 1 else ""
-    told = {record.order: str(_collective_field(record, "op") or "") for record in calls}
+    ops = {record.order: str(_collective_field(record, "op") or "") for record in calls}
     waits: dict[tuple[int, int], Wait] = {}
     for record in calls:
-        rank, seq, op = _rank_of(record), _seq(record), _whole_name(told[record.order], told.values())
+        rank, seq, op = _rank_of(record), _seq(record), _whole_name(ops[record.order], ops.values())
         if rank is not None and (rank, seq) not in waits and (seq != UNKNOWN or op):
             group = group_of.get((rank, seq)) or _group(record) or only
             size = _int(_collective_field(record, "numel_in"))
-            waits[rank, seq] = Wait(rank, record, _unpacked(op, size, record, told.values()), group, seq, size)
+            waits[rank, seq] = Wait(rank, record, _unpacked(op, size, record, ops.values()), group, seq, size)
     return [*waits.values()]
 
 
@@ -124,7 +126,7 @@ def list_states(t: Timeline) -> dict[tuple[str, int], Record]:
     return states
 
 
-@asks("tells call", "tells state")
+@asks("tells call", "tells state", "fails")
 def collective_that_hangs(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield how the calls of a group differ, or who does not make the call, each on a log line that shows it.
 
@@ -167,7 +169,7 @@ def _group_records(
     name: str, ranks: Collection[int], waiting: Sequence[Wait], states: States, state: JobState
 ) -> Iterator[Record]:
     of_group = {rank: e for (group, rank), e in states.items() if group == name}
-    if sides := find_mismatch(waiting, same_group=name != ""):
+    if sides := find_mismatch(waiting, same_group=name != "", alone=_is_one_against_all(waiting, state)):
         yield from mismatch_records(sides, len(of_group.keys() - ranks), state)
     elif behind := _behind(of_group, waiting) if name else {}:
         yield from _behind_records(behind, waiting, state)
@@ -176,6 +178,15 @@ def _group_records(
     elif name in DEFAULT_GROUPS and (missing := _missing_rank(waiting, states, state)) is not None:
         first = waiting[0]
         yield derive_record("missing_rank", first.record, seq=first.number, op=first.call, missing=(missing,))
+
+
+def _is_one_against_all(waiting: Sequence[Wait], state: JobState) -> bool:
+    """Return whether all ranks wait, one of them in another operation than all others.
+
+    Their groups do not matter, because no other rank makes its call. Two sides of several ranks may be groups.
+    """
+    _, odd = split_odd({w.who: (w.number, w.call, w.size if w.call in UNIFORM_OPERATIONS else None) for w in waiting})
+    return len(odd) == 1 and not awaited(state.processes.ranks | {*range(state.processes.expected or 2)}, waiting)
 
 
 def _behind(states: Mapping[int, Record], waiting: Sequence[Wait]) -> dict[int, Record]:
@@ -322,10 +333,13 @@ def _int(value: Value | None) -> int | None:
     return value if isinstance(value, int) else number(value) if isinstance(value, str) else None
 
 
-def find_mismatch(waiting: Sequence[Wait], *, same_group: bool) -> tuple[Sequence[Wait], Sequence[Wait]] | None:
+def find_mismatch(
+    waiting: Sequence[Wait], *, same_group: bool, alone: bool = False
+) -> tuple[Sequence[Wait], Sequence[Wait]] | None:
     """Return the two sides that ran different collectives, the larger side first.
 
-    ``same_group`` says that the lines name the group, so its numbers can be compared.
+    ``same_group`` says that the lines name the group, so its numbers can be compared. ``alone`` says that one rank is
+    one side, and all others the other side.
     """
     sides: dict[tuple[int, str, int | None], list[Wait]] = {}
     told = {(w.number, w.call): w.size for w in reversed(waiting) if w.size is not None}
@@ -336,7 +350,7 @@ def find_mismatch(waiting: Sequence[Wait], *, same_group: bool) -> tuple[Sequenc
     for i, a in enumerate(keys):
         for b in keys[i + 1 :]:
             apart = same_group and a[1] in FULL_OPERATIONS and b[1] in FULL_OPERATIONS and abs(a[0] - b[0]) > 1
-            if apart or (a[0] == b[0] and (same_group or a[0] > MIN_WAITING)):
+            if apart or (a[0] == b[0] and (same_group or alone or a[0] > MIN_WAITING)):
                 return sides[a], sides[b]
     return None
 

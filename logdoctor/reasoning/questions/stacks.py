@@ -12,7 +12,7 @@ from logdoctor.pack.regexes import later
 from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.questions import asks, ranks_and_hosts
-from logdoctor.reasoning.questions.waiting import UNKNOWN, Wait, Working
+from logdoctor.reasoning.questions.waiting import UNKNOWN, Wait, Working, awaited
 from logdoctor.reasoning.timeline import Timeline
 
 SIGABRT = 6
@@ -73,6 +73,8 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
       ``comm`` (waits in another call), ``gpu`` (waits for its GPU), data, save, load, eval, compile, file or work.
     - ``ledger.others_stack``  one of the others, if no dump of them stands below the odd one: the same fields
     - ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
+    - ``ledger.absent_stack``  all ranks but a few wait in the same collective, and no step follows: function, missing,
+      missing_hosts, ranks (the waiting ones)
 
     Only the latest dump of each process counts. Processes that are no ranks are left out, because they always wait
     (data loader workers, launchers, helpers of compilers). Stacks are compared without the frames below a communication
@@ -90,6 +92,7 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
     elif others:
         first = others[0]
         yield _derive("same_stack", first, at=first.what, function=first.call, count=len(others))
+        yield from _absent_records(others, state)
 
 
 def _thread(record: Record) -> Value | None:
@@ -180,6 +183,23 @@ def _odd_records(odd: Sequence[Place], others: Sequence[Place], state: JobState)
     compared = next((s for s in alike if s.record.order > first.record.order), alike[0])
     kind = "odd_stack" if compared.record.order > first.record.order else "others_stack"
     return [_derive("odd_stack", first, **fields), _derive(kind, compared, **fields)]
+
+
+def _absent_records(places: Sequence[Place], state: JobState) -> Iterator[Record]:
+    """Yield a record if the stacks of all known ranks but a few are there.
+
+    Cases: corpus/hang-stacks-without-rank-2
+    """
+    waits = [p for p in places if isinstance(p, Wait) and p.what == "comm" and p.who != UNKNOWN]
+    world = max(state.processes.min_world_size, max((wait.who for wait in waits), default=UNKNOWN) + 1)
+    missing = awaited(range(world), waits)
+    few = max(1, len(waits) // MIN_STACKS_PER_ODD)
+    last, step = max(places, key=lambda p: p.record.order), state.steps.last
+    goes_on = step is not None and state.surely_after(step, last.record)
+    if len(waits) == len(places) and 0 < len(missing) <= few and not goes_on:
+        ranks, hosts = tuple(sorted(wait.who for wait in waits)), state.processes.hosts_with(missing)
+        fields: dict[str, Value] = {"missing": tuple(missing), "missing_hosts": hosts, "ranks": ranks}
+        yield _derive("absent_stack", last, function=last.call, **fields)
 
 
 def _commonest(places: Sequence[Place]) -> Place:
