@@ -24,7 +24,8 @@ def unequal_sides(scene: Scene) -> Iterator[Answer]:
 
     Kind ``sides`` (thing, first, second).
     """
-    first, second, *_ = (*_lists((*scene.block, *islice(scene.below(), BELOW))), {}, {})
+    lists = [*_lists((*scene.block, *islice(scene.below(), BELOW))), {}, {}]
+    first, second = lists[:2]
     if min(len(first), len(second)) < FEWEST or first.keys() != second.keys():
         return
     differing = ((key, said, second[key][0]) for key, (said, _) in first.items() if said != second[key][0])
