@@ -136,8 +136,9 @@ _ENTRY = later(r"p?nccl[A-Z]|P?MPI_[A-Z]|cu(?:da)?[A-Z]|hip[A-Z]|ibv_|uc[pst]_|f
 """Functions that a library offers to programs."""
 _LIBRARY = later(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\](?:lib(?:64)?[/\\]python\d|(?i:python[\d.]*[/\\]lib)[/\\])|^<frozen "
+    r"|^/usr/(?:local/)?bin/|[/\\](?:bin|Scripts)[/\\](?![^/\\]*\.py$)[^/\\]+$|\.exe[/\\]__main__\.py$"
 )
-"""Path of a frame in an installed package or in Python itself."""
+"""Path of a frame in an installed package, in the start script of an installed program, or in Python itself."""
 
 
 def short_path(path: str) -> str:

@@ -18,7 +18,7 @@ from logdoctor.model.catalogue import Catalogue
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
 from logdoctor.pipeline.excerpts import AROUND, Excerpts
-from logdoctor.reasoning import Reasoner
+from logdoctor.reasoning import Lead, Reasoner
 
 _SPEAKER = later(
     r"(?![\w.-]{1,80}\.(?:py|cc?|cpp|cu|h|hpp|go|rs|java|scala|jl|f90):)(?!\[[\w.-]{1,80}\.(?:py|cc?|cpp|cu|h|hpp|go):)"
@@ -32,14 +32,20 @@ class CloserLook(Struct, frozen=True):
     """Examinations of the first findings."""
 
     found: tuple[Examined, ...]
+    alike: tuple[tuple[Record, ...], ...]
+    """Of each, the records of other processes that are like its proof."""
     by_line: Mapping[tuple[str, int], Examined]
     """By the lines of the proofs, of their blocks, and of the answers. An earlier finding goes before a later one."""
     device: SameDevice | None = None
     """The device that errors of the whole job name again and again."""
 
     def records(self) -> Iterator[Record]:
-        """Yield the answers as records."""
-        return (record for examined in self.found for record in examined.records())
+        """Yield the answers as records, those about a proof for each process that shows the same."""
+        for examined, alike in zip(self.found, self.alike, strict=True):
+            for record in examined.records():
+                yield record
+                if record.line == examined.scene.proof:
+                    yield from (replace(record, line=r.line, source=r.source, order=r.order) for r in alike)
 
     @property
     def known(self) -> Examinations:
@@ -66,14 +72,17 @@ class CloserLook(Struct, frozen=True):
 
 def look_closer(reasoner: Reasoner, excerpts: Excerpts) -> CloserLook:
     """Examine the lines around the first findings."""
-    found = tuple(examine(scene) for scene in _scenes(reasoner, excerpts))
+    leads = reasoner.leading()
+    found = tuple(examine(scene) for scene in _scenes(leads, excerpts))
     by_line = {(line.file, line.number): examined for examined in reversed(found) for line in examined.lines()}
-    return CloserLook(found, by_line, same_device(reasoner.failures) if found else None)
+    return CloserLook(
+        found, tuple(lead.alike for lead in leads), by_line, same_device(reasoner.failures) if found else None
+    )
 
 
-def _scenes(reasoner: Reasoner, excerpts: Excerpts) -> Iterator[Scene]:
+def _scenes(leads: Iterable[Lead], excerpts: Excerpts) -> Iterator[Scene]:
     read = cache(_read)  # neighbourhoods overlap
-    for lead in reasoner.leading():
+    for lead in leads:
         record, proof = lead.record, lead.proof
         numbers = [line.number for line in (*record.lines, record.line, proof)]
         before, after = proof.number - min(numbers), max(numbers) - proof.number

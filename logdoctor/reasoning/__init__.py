@@ -65,6 +65,8 @@ class Lead(Struct, frozen=True):
     """The line of it that is quoted."""
     told: frozenset[tuple[str, int]]
     """File and number of the lines that any rule explains."""
+    alike: tuple[Record, ...] = ()
+    """Records of other processes with the same text and frames. The same answers hold for them."""
 
 
 class Runs(Struct, frozen=True):
@@ -187,7 +189,7 @@ class Reasoner:
             held = (*analysis.findings, *analysis.harmless.values())
             told = frozenset((r.line.file, r.line.number) for f in held for r in f.records)
             if causes:
-                return [Lead(f.rule, f.records[0], proof_of(f).line, told) for f in causes]
+                return [Lead(f.rule, f.records[0], proof_of(f).line, told, _alike(f)) for f in causes]
             left = self._without_findings(self._failures_without(analysis.harmless), analysis.findings)
             return [Lead(None, record, record.line, told) for record in left[:1]]
 
@@ -346,3 +348,9 @@ class Reasoner:
     def _note(self, record: Record, lang: str) -> str:
         """Return the meaning of the record's kind and codes."""
         return " ".join(filter(None, (record.note, explain_codes(record, lang))))
+
+
+def _alike(finding: Finding) -> tuple[Record, ...]:
+    first, *others = finding.records
+    shown = (first.text, first.fields.get("frames"))
+    return tuple(r for r in others if shown[1] and (r.text, r.fields.get("frames")) == shown)

@@ -1,8 +1,14 @@
-"""Question over two packages that do not fit each other: one calls the other with arguments that it does not take."""
+"""Questions over arguments and names that a function or object does not have.
+
+Either two packages do not fit each other, or the arguments are the keys of a settings file.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+import regex
 
 from logdoctor.examination.frames import Stack, stack_of
 from logdoctor.examination.questions import Answer, Scene, asks
@@ -11,12 +17,13 @@ from logdoctor.model import Value
 from logdoctor.pack.regexes import later
 
 _WORDS = ("argument", "has no attribute")
+_UNEXPECTED = later(r"(?P<callee>[\w.<>]{1,200})\(\) got an unexpected keyword argument (?P<unexpected>'\w{1,100}')")
 _MISFITS = (
     later(
         r"(?P<callee>[\w.<>]{1,200})\(\) missing (?P<count>\d{1,2}) required (?:positional|keyword-only) arguments?: "
         r"(?P<argument>'[^\n]{1,200})"
     ),
-    later(r"(?P<callee>[\w.<>]{1,200})\(\) got an unexpected keyword argument (?P<unexpected>'\w{1,100}')"),
+    _UNEXPECTED,
     later(
         r"(?P<callee>[\w.<>]{1,200})\(\) takes (?P<takes>(?:from )?\d{1,2}(?: to \d{1,2})?) positional arguments? "
         r"but (?P<given>\d{1,2})"
@@ -36,6 +43,40 @@ _GIVEN_BY_USERS = later(
     r"|<lambda>|compute_\w+|configure_\w+|setup|prepare_data)$|<locals>"
 )
 """Functions that users write and libraries call."""
+_SETTINGS = r"\w*(?:conf|cfg|setting|yaml|toml|hparam|hyper_?param)\w*"
+_FROM_SETTINGS = later(rf"(?i)\*\*(?:\w+\.)*{_SETTINGS}\b")
+"""A call whose arguments are settings that were read: ``cls(**config_dict)``."""
+_READS_FILE = later(r"(?i)(?:from|load|read|parse)_\w*(?:yaml|json|toml|file|conf|pretrained|peft_type)\w*$")
+"""Functions that make an object of what a file holds."""
+_HOLDS_SETTINGS = later(r"(?:Config(?:uration)?|Settings|Arguments|Args|Options)\w{0,20}(?:\.__init__)?$")
+
+
+@asks
+def unknown_key(scene: Scene) -> Iterator[Answer]:
+    """Tell the key of a settings file that the class or function made of it does not take.
+
+    Kind ``unknown-key`` (callee, key, package, where).
+    """
+    proof = next((said for said in scene.block if said.place == "proof"), None)
+    found = _UNEXPECTED.search(proof.text) if proof and "argument" in proof.text else None
+    stack = stack_of(scene) if found else None
+    frame = stack.innermost if stack else None
+    if proof is None or found is None or stack is None or frame is None or not _is_of_settings(stack.frames, found):
+        return
+    callee = str(found["callee"]).removesuffix(".__init__").replace("__init__", "")
+    fields = {"callee": callee, "key": found["unexpected"].strip("'"), "package": frame.package, "where": frame.told}
+    yield Answer("unknown-key", proof, fields, tuple(said.line for said in stack.lines), silent=True)
+
+
+def _is_of_settings(frames: Sequence[Frame], found: regex.Match[str]) -> bool:
+    """Return whether the arguments that a function refused were read from a file of settings."""
+    if not frames or not frames[0].is_python:
+        return False
+    if _FROM_SETTINGS.search(frames[0].code):
+        return True
+    nearest = takewhile(lambda frame: frame.package == frames[0].package, frames)
+    is_read = any(_READS_FILE.match(frame.function) for frame in nearest)
+    return bool(frames[0].package) and is_read and _HOLDS_SETTINGS.search(found["callee"]) is not None
 
 
 @asks
@@ -52,6 +93,8 @@ def misfit(scene: Scene) -> Iterator[Answer]:
     found = next((match for pattern in _MISFITS if (match := pattern.search(proof.text))), None)
     stack = stack_of(scene) if found else None
     if found is None or stack is None:
+        return
+    if found.groupdict().get("unexpected") and _is_of_settings(stack.frames, found):
         return
     told: dict[str, Value] = {name: str(value).strip() for name, value in found.groupdict().items() if value}
     is_direct = proof.text.lstrip().startswith(("TypeError", "AttributeError"))

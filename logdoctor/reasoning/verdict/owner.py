@@ -6,7 +6,7 @@ carries, else by the innermost frame of the user's own code, else by the library
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
 from logdoctor.codes import Entry, find_entries, find_printed
@@ -167,21 +167,10 @@ def _reads_data(record: Record) -> bool:
 
 
 def _own_frame(record: Record) -> str:
-    """Return ``file:line`` of the innermost frame of the user's own code.
-
-    The start script of a program that is installed, in a folder ``bin``, is not the user's own.
-    """
+    """Return ``file:line`` of the innermost frame of the user's own code."""
     frame = str(record.fields.get("own_frame", "")).partition(" ")[0]
     script = frame.rpartition(":")[0]
-    is_installed = any(call.startswith(f"{script}:") for call in _calls_in_bin(record))
-    return "" if is_installed or script.startswith("<") or script.endswith(NATIVE_SOURCES) else frame
-
-
-def _calls_in_bin(record: Record) -> Iterator[str]:
-    for call in str(record.fields.get("frames", "")).split(" > "):
-        folder, _, name = call.rpartition("/")
-        if folder.rpartition("/")[2] in ("bin", "Scripts"):
-            yield name
+    return "" if script.startswith("<") or script.endswith(NATIVE_SOURCES) else frame
 
 
 def _package(record: Record) -> str:

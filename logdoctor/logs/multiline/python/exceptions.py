@@ -69,6 +69,8 @@ _WORKER_HEAD = later(r"^\w[\w.]*: Traceback \(most recent call last\):\s*$")
 _ASCEND = later(r"^E[A-Z]\d{4}: (?!Inner Error)")
 _NPU = later(r"^\(PID:\d{1,9}, Device:-?\d{1,4}, RankID:-?\d{1,7}\) ERR\d")
 """The prefix of the second line of each message of torch_npu."""
+_WRAPPED = later(r"[\w,(] $")
+"""The end of a line that a console broke at a blank."""
 _STACK_FRAME = later(r"^\s*frame #\d+: ")
 
 
@@ -99,6 +101,7 @@ def add_exception(traceback: Traceback, match: regex.Match[str], line: Message) 
     if match["inner"] and _is_ray_error(match):
         traceback.fields["exception"] = match["inner"]
     traceback.lines.append(line.text.strip())
+    traceback.wrapped = int(_WRAPPED.search(line.text) is not None)
     traceback.taken.append(line.below)
     traceback.evidence = line.below
     traceback.level = line.source.level or traceback.level
@@ -222,6 +225,8 @@ def _add_line(traceback: Traceback, line: Message, *, all_proven: bool) -> bool:
     elif traceback.lines == [f"{traceback.fields['exception']}:"]:  # a logger broke the line behind the type
         traceback.fields["message"] = line.text.strip()[:1_000]
         traceback.evidence = line.below
+    if traceback.wrapped == len(traceback.lines) and line.text.endswith(" "):
+        traceback.wrapped += 1
     traceback.lines.append(line.text.rstrip())
     proven = (
         (all_proven and line.text[:1] in " \t")
@@ -243,6 +248,7 @@ def read_message(head: Message, _fields: Mapping[str, Value], below: Iterator[Me
         return None
     traceback = Traceback()
     add_exception(traceback, match, Message(text, head.source, head.below))
+    traceback.wrapped = int(_WRAPPED.search(head.text) is not None)
     read_message_lines(traceback, head, below)
     multiline = traceback.close()
     kind = "python.traceback" if traceback.frames else ""

@@ -80,6 +80,8 @@ class Traceback(Struct):
     """``Type: message`` in the ``raise`` statement of the innermost frame."""
     is_relayed: bool = False
     """The frames carry a logger's prefix of level info. So a launcher passed on the output of its process."""
+    wrapped: int = 0
+    """First lines of the message that a console broke at a blank."""
 
     def add_frame(self, path: str, line: str, function: str) -> None:
         """Add a frame. The innermost frame comes last."""
@@ -124,6 +126,7 @@ class Traceback(Struct):
         if "local_rank" in self.fields and "inner" not in self.fields:
             # The exception of the spawned process is cut off, and the type that its parent raises says nothing.
             self.fields["exception"] = ""
+        self._continue_message()
         level = self._level()
         frames = " > ".join(self.frames[-MAX_FRAMES:])
         frame_fields = {
@@ -148,6 +151,14 @@ class Traceback(Struct):
         if message:
             self.fields["message"] = message
         self.lines, self.evidence = [self.raise_text], self.source_at
+
+    def _continue_message(self) -> None:
+        """Add what stands below to a message that ends with a colon, or that a console broke at a blank."""
+        message = str(self.fields.get("message", ""))
+        more = self.wrapped or int(message.endswith(":"))
+        if more and self.lines[0].endswith(message):
+            below = (line.strip() for line in self.lines[1 : more + 1])
+            self.fields["message"] = " ".join((message, *below))[:1_000]
 
     def _level(self) -> Level:
         if not self.fields.get("exception"):
