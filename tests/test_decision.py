@@ -560,3 +560,21 @@ def test_time_limit_of_a_job_that_resumes_nothing_is_no_requeue(knowledge, setti
 @pytest.mark.parametrize("line", ["resume_from: /flash/run12", "resume_download: False", "auto resume on"])
 def test_time_limit_of_a_job_that_may_resume_is_a_requeue(knowledge, line):
     assert diagnose_log("\n".join([line, *SAVED, LIMIT]) + "\n", knowledge).decision.do == "requeue"
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "told"),
+    [
+        ("2.5.1+cu124", "TORCH_NCCL_TRACE_BUFFER_SIZE", False),
+        ("2.8.0", "TORCH_NCCL_TRACE_BUFFER_SIZE", False),
+        ("2.9.0", "TORCH_FR_BUFFER_SIZE", False),
+        ("2.10.1", "TORCH_FR_BUFFER_SIZE", False),
+        ("", "TORCH_FR_BUFFER_SIZE", True),
+    ],
+)
+def test_setting_of_the_recorder_has_the_name_of_this_version(version, name, told):
+    diagnosis = Diagnosis("j", "failed", (cause("retry"),))
+    decision = decide(diagnosis, catalogue("en"), lambda _: RECORDER, torch=lambda: version)
+    assert [change.name for change in decision.changes] == [name, "TORCH_NCCL_DUMP_ON_TIMEOUT"]
+    assert f"`{name}=2000" in decision.steps[0].text
+    assert ("before PyTorch 2.9: `TORCH_NCCL_TRACE_BUFFER_SIZE`" in decision.steps[0].text) == told

@@ -31,6 +31,7 @@ from logdoctor.model import (
     InputError,
     Job,
     Line,
+    PackageRow,
     Problem,
     Record,
     Stream,
@@ -210,7 +211,8 @@ class Analysis:
         diagnosis = add_guess(diagnosis, observed.counter, pack, words, self.model)
         version = partial(version_of, state=observed.reasoner.state, excerpts=reader.excerpts)
         diagnosis, ask = tell_defects(diagnosis, pack.defects, version, words)
-        decision = decide(diagnosis, words, partial(_decisions_about, pack), hung=self.hung, unread=missing)
+        rows, torch = partial(_decisions_about, pack), partial(_version_of_torch, pack, version)
+        decision = decide(diagnosis, words, rows, torch=torch, hung=self.hung, unread=missing)
         decision = replace(decision, collect=(*decision.collect, *ask))
         return add_new_templates(replace(diagnosis, decision=decision), reader.excerpts, words, self.baseline)
 
@@ -278,6 +280,11 @@ def nothing_read(name: str, error: InputError, lang: str) -> Diagnosis:
 
 def _decisions_about(pack: Knowledge, cause: Cause) -> Sequence[DecisionRow]:
     return next((rule.decisions for rule in pack.rules if rule.id == cause.rule), ())
+
+
+def _version_of_torch(pack: Knowledge, version: Callable[[PackageRow], tuple[str, Line] | None]) -> str:
+    found = next((version(package) for package in pack.defects.packages if package.package == "torch"), None)
+    return found[0] if found else ""
 
 
 def parts_not_read(coverage: Coverage) -> Unread:

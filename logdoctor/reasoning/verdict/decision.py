@@ -44,6 +44,7 @@ from logdoctor.reasoning.verdict.decision_texts import (
     goes_on,
     headline_of,
     look_of,
+    older_names,
     sentence_of,
 )
 from logdoctor.reasoning.verdict.lasting_errors import find_lasting_error
@@ -93,10 +94,11 @@ def decide(
     words: Catalogue,
     rows: Rows = lambda _: (),
     *,
+    torch: Callable[[], str] = str,
     hung: bool = False,
     unread: Unread = EVERYTHING_READ,
 ) -> Decision:
-    """Return the decision for the diagnosed job."""
+    """Return the decision for the diagnosed job. ``torch`` returns its version of PyTorch, "" if unknown."""
     if diagnosis.verdict not in WITH_CAUSE:
         return _decide_without_cause(diagnosis, words, hung=hung, unread=unread)
     choice, cause = _choose(diagnosis, rows, hung=hung), diagnosis.causes[0]
@@ -106,14 +108,16 @@ def decide(
         headline=headline_of(choice, diagnosis, words),
         sentence=sentence_of(choice, diagnosis, words),
         hosts=choice.hosts if choice.do == "requeue-without-host" else (),
-        changes=changes_of(choice),
+        changes=changes_of(choice, torch),
         checkpoint=diagnosis.job.last_checkpoint if choice.do in AGAIN else None,
         attempts_left=1 if choice.do in AGAIN else 0,
         collect=(look,) if look else diagnosis.decision.collect,
         because=because_of(choice, cause, look, words),
         running=hung,
     )
-    return replace(decision, steps=restart_steps(decision, diagnosis, words, once=split_thing(choice.what)[0]))
+    once = split_thing(choice.what)[0]
+    older = older_names(decision.changes, torch, words)
+    return replace(decision, steps=restart_steps(decision, diagnosis, words, once=once, older=older))
 
 
 def _choose(diagnosis: Diagnosis, rows: Rows, *, hung: bool) -> Choice:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
 from logdoctor.model import Cause, Change, Diagnosis, Do, Progress, split_thing
 from logdoctor.model.catalogue import Catalogue
+from logdoctor.pack.version_ranges import is_between, is_version
 from logdoctor.reasoning.findings.conditions import has_words
 
 BY_OWNER: Mapping[str, str] = {
@@ -28,6 +29,8 @@ SPECIAL = ("hung", "no-host", "most-hosts")
 """Reasons that change the texts of their decision."""
 
 
+RENAMED = {"TORCH_FR_BUFFER_SIZE": ("2.9", "TORCH_NCCL_TRACE_BUFFER_SIZE")}
+"""Settings of PyTorch with the version that brought their name, and the name before."""
 OF_HOST = ("kernel", "dead")
 """Looks that a known host makes exact."""
 
@@ -113,10 +116,24 @@ def look_of(choice: Choice, cause: Cause, words: Catalogue) -> str:
     return words(f"look.at.{key}", host=host)
 
 
-def changes_of(choice: Choice) -> tuple[Change, ...]:
-    """Return the settings to change, if the table of decisions names their values."""
+def changes_of(choice: Choice, torch: Callable[[], str]) -> tuple[Change, ...]:
+    """Return the settings to change, if the table of decisions names their values, by the names of this PyTorch."""
     settings = split_thing(choice.what)[1] if choice.do == "resubmit-with-changes" else ()
-    return tuple(Change(name, "", value) for name, _, value in (setting.partition("=") for setting in settings))
+    parts = (setting.partition("=") for setting in settings)
+    return tuple(Change(_name_in(torch, name), "", value) for name, _, value in parts)
+
+
+def _name_in(torch: Callable[[], str], setting: str) -> str:
+    since, before = RENAMED.get(setting, ("", ""))
+    version = torch() if before else ""
+    return before if is_version(version) and not is_between(version, since, "") else setting
+
+
+def older_names(changes: Sequence[Change], torch: Callable[[], str], words: Catalogue) -> str:
+    """Return the older names of the settings, if the version of PyTorch is not known."""
+    renamed = [(change.name, *RENAMED[change.name]) for change in changes if change.name in RENAMED]
+    told = (words("restart.before", name=name, version=since, old=old) for name, since, old in renamed)
+    return "" if renamed and torch() else "".join(told)
 
 
 def is_shown(choice: Choice, cause: Cause) -> bool:

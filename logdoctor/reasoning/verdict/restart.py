@@ -20,10 +20,12 @@ _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/][A-Za-z0-9._@+/-]*")
 _HOUR = 3600
 
 
-def restart_steps(decision: Decision, diagnosis: Diagnosis, words: Catalogue, once: str = "") -> tuple[Step, ...]:
+def restart_steps(
+    decision: Decision, diagnosis: Diagnosis, words: Catalogue, *, once: str = "", older: str = ""
+) -> tuple[Step, ...]:
     """Return the steps of ``decision``, without those of the cause.
 
-    ``once``: the thing that makes the next failure tell more.
+    ``once``: the thing that makes the next failure tell more. ``older`` tells the older names of its settings.
     """
     job = diagnosis.job
     slurm_job = job.id if job.scheduler == SLURM and job.id and _JOB_ID.fullmatch(job.id) else ""
@@ -34,7 +36,7 @@ def restart_steps(decision: Decision, diagnosis: Diagnosis, words: Catalogue, on
             return (_requeue_without(decision.hosts, slurm_job, diagnosis, words),)
         case "resubmit-with-changes" if once in ONCE:
             settings = " ".join(f"{change.name}={change.to}" for change in decision.changes)
-            return (Step(words(f"restart.once.{once}", settings=settings)),)
+            return (Step(words(f"restart.once.{once}", settings=settings, older=older)),)
         case "do-nothing" if slurm_job and diagnosis.verdict == "stopped" and not goes_on(diagnosis):
             return (Step(words("restart.ask"), (f"sacct -X -j {slurm_job} -o JobID,State%30,End",)),)
         case "investigate" if slurm_job and diagnosis.verdict == "no-end-seen":
