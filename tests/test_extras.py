@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("clean_environment")
 ROOT = Path(__file__).parent.parent
 OF_EXTRAS = (
     *("pandas", "numpy", "scipy", "sklearn", "threadpoolctl", "joblib"),
-    *("fsspec", "pyarrow", "duckdb"),
+    *("apprise", "fsspec", "pyarrow", "duckdb"),
     *("distributed", "dask", "dask_jobqueue", "dask_kubernetes"),
 )
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({OF_EXTRAS}))\n"
