@@ -36,7 +36,12 @@ def renamed_keys(scene: Scene) -> Iterator[Answer]:
         for pair in _pairs(missing[0], key) if missing else ():
             count = sum(_renamed(name, *pair) in unexpected for name in missing)
             if count >= max(FEWEST, SHARE * len(missing)):
-                fields: dict[str, Value] = {"model_name": pair[0], "file_name": pair[1], "count": count, "all": len(missing)}
+                fields: dict[str, Value] = {
+                    "model_name": pair[0],
+                    "file_name": pair[1],
+                    "count": count,
+                    "all": len(missing),
+                }
                 yield Answer("renamed", proof, fields, silent=True)
                 return
 
