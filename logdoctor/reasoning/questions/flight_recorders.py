@@ -1,4 +1,4 @@
-"""Who holds up a job, by the dumps of its Flight Recorders.
+"""Name who holds up a job by the dumps of its Flight Recorders.
 
 A dump tells how far its rank came in each group. The dumps are taken at different moments, and an old call may be gone
 from one. So only this is concluded: a member that has not enqueued the call in which others wait is waited for; a rank
