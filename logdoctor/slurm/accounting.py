@@ -1,4 +1,4 @@
-"""What Slurm says of its jobs: rows of sacct, descriptions of scontrol, rows of squeue.
+"""Read what Slurm says of its jobs: rows of sacct, descriptions of scontrol, rows of squeue.
 
 sacct is asked for columns by name in its parsable form, which each version since 2.6 has. Its JSON changes between
 versions. The fields of scontrol stand on lines of their own in the text form.
