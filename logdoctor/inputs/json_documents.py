@@ -20,7 +20,6 @@ _READ_AS_TEXT = rb"\"(?:py_callstack|extraInfo|apiVersion)\"|\"event\": *\"[A-Z]
 _EVIDENCE = (
     (rb"\"communicators(?:_count)?\"", "a report of NCCL RAS"),
     (rb"\"inspector_output_format_version\"", "a report of NCCL's Inspector"),
-    (rb"\"owns_gil\"", "stacks of py-spy"),
     (rb"\"DCGM GPU Diagnostic\"|\"CRC FLIT Error\"", "a report of DCGM"),
     (rb"\"card\d{1,3}\": *\{", "a report of rocm-smi"),
 )

@@ -61,11 +61,15 @@ class Stacks(Struct):
     """Fields of the process, from the lines above the stacks."""
     thread: str = ""
     """The number of the chosen thread."""
+    main: tuple[list[tuple[str, str, bool]], str] | None = None
+    """Frames and number of the thread that runs the script."""
+    started: str = ""
+    """The number of the thread begun last."""
 
     def start(self, thread: str, *, wanted: bool) -> None:
         """Begin a thread. ``wanted``: it is the current or main thread, whose frames are reported."""
         self.threads += 1
-        self.latest = []
+        self.latest, self.started = [], thread
         if wanted or not self.wanted:
             self.chosen, self.wanted, self.thread = self.latest, self.wanted or wanted, thread
 
@@ -74,6 +78,13 @@ class Stacks(Struct):
         short = short_path(path)
         place = f"{short.rpartition('/')[2]}:{line} in {function}"
         self.latest.append((f"{short}:{function}", place, not is_library(path)))
+        if function == "<module>":
+            self.main = self.latest, self.started
+
+    def prefer_main(self) -> None:
+        """Choose the thread that runs the script. The current one may be that of a timer, which printed the stacks."""
+        if self.main and self.chosen and not self.chosen[-1][0].endswith(":<module>"):
+            self.chosen, self.thread = self.main
 
     def fields(self, max_frames: int = MAX_FRAMES) -> dict[str, Value]:
         """Return ``threads``, ``where``, ``frames``, ``own_frame``, ``thread_id`` and ``pid``, as far as printed."""
@@ -134,6 +145,7 @@ def read_pystack(head: Message, head_fields: Mapping[str, Value], below: Iterato
 def _block(head: Message, stacks: Stacks, head_fields: Mapping[str, Value]) -> Multiline | None:
     if not stacks.threads:
         return None
+    stacks.prefer_main()
     fields = {
         **stacks.fields(MAX_STACK),
         **{name: value for name, value in head_fields.items() if name in ("rank", "host", "pid")},
