@@ -19,7 +19,6 @@ _READ_AS_TEXT = rb"\"(?:py_callstack|extraInfo|apiVersion)\""
 """Keys of documents that are read like a log: torchrun's error file, objects of Kubernetes."""
 _EVIDENCE = (
     (rb"\"plugin\"[\s\S]*\"[Ss]lurm\"", "a report of Slurm"),
-    (rb"\"inspector_output_format_version\"", "a report of NCCL's Inspector"),
     (rb"\"owns_gil\"", "stacks of py-spy"),
     (rb"\"DCGM GPU Diagnostic\"|\"CRC FLIT Error\"", "a report of DCGM"),
     (rb"\"card\d{1,3}\": *\{", "a report of rocm-smi"),
