@@ -1,6 +1,6 @@
 """Measurements of NCCL's Inspector: one JSON object for each collective of a process, one after another.
 
-They are no failures. The number of the last collective of a communicator tells how far the process came. Ranks are
+They are no failures. The process writes on until its end, so the last object may be cut. The number of the last collective of a communicator tells how far the process came. Ranks are
 those of the communicator.
 
 Source: NCCL 2.28 to 2.32, plugins/profiler/inspector.
@@ -9,9 +9,10 @@ Source: NCCL 2.28 to 2.32, plugins/profiler/inspector.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
-from logdoctor.artefacts.document import Document, Fact
+from logdoctor.artefacts.document import CutOff, Document, Fact
 from logdoctor.artefacts.json_pieces import Piece, quote, values
 from logdoctor.model import Source, Value
 
@@ -35,12 +36,13 @@ def sniff(head: bytes) -> bool:
 def read(document: Document) -> Iterator[Fact]:
     """Yield the last collective that the process ended in each communicator."""
     last: dict[tuple[str, str], Piece] = {}
-    for piece in values(document):
-        if isinstance(piece.value, dict) and "coll_perf" in piece.value:
-            header = _table(piece.value, "header")
-            key = str(header.get("id")), str(header.get("rank"))
-            if key in last or len(last) < MAX_COMMUNICATORS:
-                last[key] = piece
+    with suppress(CutOff):
+        for piece in values(document):
+            if isinstance(piece.value, dict) and "coll_perf" in piece.value:
+                header = _table(piece.value, "header")
+                key = str(header.get("id")), str(header.get("rank"))
+                if key in last or len(last) < MAX_COMMUNICATORS:
+                    last[key] = piece
     for piece in last.values():
         yield _fact(piece)
 
