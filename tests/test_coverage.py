@@ -231,7 +231,6 @@ def test_paths_of_a_scan_are_found_and_not_named(tmp_path):
         b'{\n  "lr": 0.1\n}\nstep 1 loss 2.0\nstep 2 loss 1.9\n',
         b"[rank0]: step 1\n[rank1]: step 1\n",
         b"{'loss': 2.1, 'epoch': 0.1}\n",
-        b'{\n "timestamp": "2026-03-01 10:00:00",\n "group": "LIFECYCLE",\n "event": "PEER_DEAD"\n}\n',
         b'{"message": {"message": "RuntimeError: x", "extraInfo": {"py_callstack": "..."}}}',
     ],
 )

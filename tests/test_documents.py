@@ -139,6 +139,9 @@ def test_no_reader_is_imported_for_a_plain_log():
         ("dmesg-2026-03-14.txt", None),
         ("job-48213/dmesg.txt", None),
         ("logs.tar:gpu07/dmesg", "gpu07"),
+        ("x/dmesg-hgx03.log.gz", "hgx03"),
+        ("link-of-mlx5-down/dmesg.txt", None),
+        ("h100/dmesg.txt", None),
     ],
 )
 def test_host_of_a_document_by_its_name(name, host):

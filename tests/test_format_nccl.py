@@ -44,7 +44,7 @@ def test_the_report_of_ras_names_communicator_and_rank():
         "#1-0 (9f3c55aa01b2c3d4) MISMATCH\n"
         "Rank 5 has launched up to operation 17 -- GPU 5 managed by process 991 on node 10.9.1.7\n"
     )
-    assert [e.kind for e in records] == ["nccl.ras_problem", "nccl.other"]
+    assert [e.kind for e in records] == ["nccl.ras_spread", "nccl.other"]
     assert (records[1].fields["group_rank"], records[1].pid, records[1].host) == (5, 991, "10.9.1.7")
 
 

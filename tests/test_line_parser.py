@@ -355,6 +355,8 @@ def test_rank_comes_from_the_file_name_unless_the_line_has_a_rank():
         ("node-12.log", {"tag": "node-12"}),
         ("slurm-812.out", {}),
         ("franken3.log", {}),
+        ("logs/gpu-a07/kern.log", {"host": "gpu-a07"}),
+        ("gpu-a07/train.log", {}),
         ("job.log", {}),
     ],
 )

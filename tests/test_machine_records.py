@@ -70,6 +70,23 @@ def test_machine_log_of_another_day_changes_nothing_and_is_told(days, first, kno
     assert min(entry.first_line for entry in told) == 2
 
 
+@pytest.mark.parametrize(("days", "signature"), [(0, "cuda.fell-off-bus"), (590, "host.oom-kill")])
+def test_a_job_without_times_has_those_of_its_containers(days, signature, knowledge):
+    pod = f"""Name:  trainer-0
+Containers:
+  trainer:
+    State:          Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+      Finished:     {START:%a, %d %b %Y %H:%M:%S} +0000
+"""
+    machine = machine_log(timedelta(days=days, minutes=-20), lines=(DEVICE,))
+    diagnosis = diagnosed(knowledge, pod, machine)
+    assert signature in {cause.signature for cause in diagnosis.causes}
+    assert bool(diagnosis.coverage.not_judged) == bool(days)
+    assert ("cuda.fell-off-bus" in {cause.signature for cause in diagnosis.causes}) != bool(days)
+
+
 @pytest.mark.parametrize("minutes", [39, 60])
 def test_machine_log_of_the_time_of_the_job_decides(minutes, knowledge):
     diagnosis = diagnosed(knowledge, machine_log(timedelta(minutes=minutes)), job_log())

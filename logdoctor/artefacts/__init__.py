@@ -57,6 +57,7 @@ def reader_of(kind: str) -> Reader:
     return next(reader for reader in all_readers() if kind == reader.KIND)
 
 
+@cache
 def is_per_host(kind: str) -> bool:
     """Return whether each document of the kind tells of one host."""
     return bool(getattr(reader_of(kind), "PER_HOST", False))

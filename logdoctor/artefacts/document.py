@@ -16,6 +16,10 @@ class Damaged(Exception):
     """The document cannot be read on. The text is the end of a sentence: "it ends within a value"."""
 
 
+class CutOff(Damaged):
+    """The document ends within a value, as one does that is still written."""
+
+
 class Fact(Struct, frozen=True):
     """One thing that a document tells.
 

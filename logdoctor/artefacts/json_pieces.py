@@ -10,7 +10,7 @@ import codecs
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from logdoctor.artefacts.document import Damaged, Document
+from logdoctor.artefacts.document import CutOff, Damaged, Document
 
 CHUNK_BYTES = 1 << 16
 MAX_PIECE = 64 << 20
@@ -122,7 +122,7 @@ class _Text:
 
     def take(self, sign: str) -> None:
         if not self.try_take(sign):
-            raise Damaged(f"'{sign}' is missing on line {self.line}" if self.peek() else self._cut)
+            raise Damaged(f"'{sign}' is missing on line {self.line}") if self.peek() else CutOff(self._cut)
 
     @property
     def _cut(self) -> str:
@@ -137,7 +137,7 @@ class _Text:
             except self._fault as error:
                 may_go_on = error.msg.startswith("Unterminated") or error.pos > len(self._text) - LONGEST_WORD
                 if not self._mend() and (not may_go_on or self._ended):
-                    raise Damaged(self._cut if may_go_on else f"it is no JSON on line {self.line}") from None
+                    raise (CutOff(self._cut) if may_go_on else Damaged(f"it is no JSON on line {self.line}")) from None
             except ValueError:
                 raise Damaged(f"a number on its line {self.line} is too long") from None
             else:

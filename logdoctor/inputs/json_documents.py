@@ -15,11 +15,9 @@ DOCUMENT_BYTES = 64 << 10
 # Strings, compiled at first use, because compiling at import would delay every start.
 _START = rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*[\"}]|\[\s*(?:[{\[\"]|\]\s*$))"
 _MESSAGE_KEYS = ("message", "msg", "log", "text", "event", "MESSAGE")
-_READ_AS_TEXT = rb"\"(?:py_callstack|extraInfo|apiVersion)\"|\"event\": *\"[A-Z]{2,20}_[A-Z_]{2,40}\""
-"""Keys of documents that are read like a log: torchrun's error file, objects of Kubernetes, an event of NCCL RAS."""
+_READ_AS_TEXT = rb"\"(?:py_callstack|extraInfo|apiVersion)\""
+"""Keys of documents that are read like a log: torchrun's error file, objects of Kubernetes."""
 _EVIDENCE = (
-    (rb"\"communicators(?:_count)?\"", "a report of NCCL RAS"),
-    (rb"\"inspector_output_format_version\"", "a report of NCCL's Inspector"),
     (rb"\"DCGM GPU Diagnostic\"|\"CRC FLIT Error\"", "a report of DCGM"),
     (rb"\"card\d{1,3}\": *\{", "a report of rocm-smi"),
 )

@@ -38,12 +38,14 @@ _NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
 
 
 def read_terminated(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read ``State: Terminated`` and the lines below it. The fields are reason, exit_code, signal and message."""
+    """Read ``State: Terminated`` and the lines below it. The fields are reason, exit_code, signal, message and when."""
     state, values = [*matching(below, _STATE_LINE, 8)], dict[str, Value]()
     for _, part in state:
         name, value = part["name"].lower().replace(" ", "_"), part["value"]
         if name in {"reason", "message", "exit_code", "signal"}:
             values[name] = number_or_text(value)
+        elif name == "finished" and (when := _moment(value)):
+            values["when"] = when
     level: Level = (
         "info" if values.get("reason") in _GOOD or (not values.get("exit_code") and "reason" not in values) else "error"
     )
@@ -51,6 +53,16 @@ def read_terminated(head: Message, _fields: Mapping[str, Value], below: Iterator
         level = "fatal"
     text = "\n".join([head.text.strip(), *(" ".join(line.text.split()) for line, _ in state)])
     return Multiline(text, values, numbers_of(line for line, _ in state), level=level)
+
+
+def _moment(text: str) -> str:
+    """Return ``2024-01-01T00:00:00+00:00`` for ``Mon, 01 Jan 2024 00:00:00 +0000``, "" for all else."""
+    from email.utils import parsedate_to_datetime  # late, because few logs tell of containers
+
+    try:
+        return parsedate_to_datetime(text).isoformat()
+    except ValueError:
+        return ""
 
 
 def with_resource(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:

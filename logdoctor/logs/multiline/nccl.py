@@ -17,7 +17,13 @@ _RAS_COUNT = later(
     r"(?:launched up to operation (?P<done>\d{1,18})|not launched any operations)"
 )
 _RAS_OP = later(r"\s+Communicator ranks have different (?P<op>\w+) operation counts")
-_RAS_PROCESS = later(r"\s*Process (?P<pid>\d{1,10}) on node (?P<host>\S{1,255}) managing GPU")
+_RAS_PROCESS = later(
+    r"\s*Process (?P<pid>\d{1,10}) on node (?P<host>\S{1,255}) managing GPUs? (?P<gpu>\d{1,3}(?:[,-]\d{1,3}){0,15})"
+)
+_RAS_MISSING = later(r"\s+The missing ranks?: (?P<ranks>\d{1,7}(?:[, ]{1,2}\d{1,7}){0,255})")
+_RAS_PID = later(r" managed by process (?P<pid>\d{1,10}) on node ")
+WIDE_SPREAD = 3
+"""Calls apart in one poll of RAS, from which ranks differ. The poll of a job that runs finds them one or two apart."""
 _INDENTED = later(r"  .*\S")
 _UNCAUGHT = ("group.cc", "group.cpp", "group.cu", "p2p.cc", "p2p.cpp", "p2p.cu")
 """Sources that pass an error up only to those who give up over it; others try a second way (CollNet, a plugin)."""
@@ -56,14 +62,15 @@ def sharing_ranks(head: Message, fields: Mapping[str, Value], _below: Iterator[M
     return Multiline(head.text, {"group_ranks": ranks, "bus_id": format_bus_id(fields.get("bus_id", ""))})
 
 
-def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
+def ras_group(head: Message, fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
     """Read the indented lines below, and the ranks that differ from the most.
 
     A rank differs if it did fewer operations than the others. Without counts all listed ranks differ. RAS lists the
-    fewer ranks, so those behind may not be listed, but those ahead.
+    fewer ranks, so those behind may not be listed, but those ahead. RAS says MISMATCH of a job that runs too, so a
+    narrow spread is a kind of its own.
     """
     more, counts, lines = dict[str, Value](), list[int](), [line for line, _ in matching(below, _INDENTED)]
-    count, listed = -1, list[tuple[int, int, str]]()
+    count, listed, pids = -1, list[tuple[int, int, str]](), list[int]()
     for message in lines:
         if hit := _RAS_OP.match(message.text):
             more["op"] = hit["op"]
@@ -72,6 +79,9 @@ def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Messa
             counts.append(count)
         if hit := _RAS_RANK.match(message.text):
             listed += [(count, rank, hit["host"]) for rank in numbers_in(hit["rank"])]
+            pids += numbers_in(pid["pid"]) if (pid := _RAS_PID.search(message.text)) else []
+        if hit := _RAS_MISSING.match(message.text):
+            more["missing"] = tuple(numbers_in(hit["ranks"]))
     most = max(counts, default=-1)
     behind = [(rank, host) for done, rank, host in listed if done < most or most < 0]
     ahead = [(rank, host) for done, rank, host in listed if done == most >= 0]
@@ -81,14 +91,23 @@ def ras_group(head: Message, _fields: Mapping[str, Value], below: Iterator[Messa
         if members:
             more[name] = tuple(rank for rank, _ in members)
             more[f"{name}_hosts"] = tuple(dict.fromkeys(host for _, host in members))
+    if len(pids) == len(behind):
+        more["odd_pids"] = tuple(pids)
+    if fields.get("problem") == "MISMATCH" and max(counts, default=0) - min(counts, default=0) < WIDE_SPREAD:
+        return Multiline(_text(head, lines), more, numbers_of(lines), level="info", kind="nccl.ras_spread")
     return Multiline(_text(head, lines), more, numbers_of(lines))
 
 
 def ras_dead(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline:
-    """Read the hosts of processes that do not answer, from the lines below."""
+    """Read processes that do not answer, from the lines below: odd_hosts, pids, gpus."""
     processes = [*matching(below, _RAS_PROCESS)]
-    lines, hosts = [line for line, _ in processes], tuple(dict.fromkeys(hit["host"] for _, hit in processes))
-    return Multiline(_text(head, lines), {"odd_hosts": hosts} if hosts else {}, numbers_of(lines))
+    lines, hits = [line for line, _ in processes], [hit for _, hit in processes]
+    more: dict[str, Value] = {
+        "odd_hosts": tuple(dict.fromkeys(hit["host"] for hit in hits)),
+        "pids": tuple(numbers_in(" ".join(hit["pid"] for hit in hits))),
+        "gpus": tuple(hit["gpu"] for hit in hits),
+    }
+    return Multiline(_text(head, lines), more if hits else {}, numbers_of(lines))
 
 
 def _text(head: Message, lines: Iterable[Message]) -> str:

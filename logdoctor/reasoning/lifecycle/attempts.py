@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from logdoctor.artefacts import is_per_host
 from logdoctor.model import Record
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
@@ -37,7 +38,8 @@ from logdoctor.reasoning.steps import Steps
 
 MAX_FILES = 4096
 WORK = frozenset({"load", "resume", "data"})
-OUTSIDE = frozenset({"kernel", "gpu", "journal", "systemd", "kubernetes"})
+CLUSTER = frozenset({"kubernetes"})
+OUTSIDE = CLUSTER | {"kernel", "gpu", "journal", "systemd"}
 """Formats of the machine and the cluster.  Their records do not belong to one attempt."""
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
 
@@ -176,7 +178,14 @@ class Attempts:
 
 def is_of_machine(record: Record) -> bool:
     """Return whether the record is of the machine or the cluster."""
-    return record.format.partition("_")[0] in OUTSIDE
+    return record.format.partition("_")[0] in OUTSIDE or (
+        record.line.document != "" and is_per_host(record.line.document)
+    )
+
+
+def is_of_cluster(record: Record) -> bool:
+    """Return whether the record tells of the job's objects in the cluster, such as its pods."""
+    return record.format in CLUSTER
 
 
 def starts_workers(record: Record) -> bool:

@@ -93,9 +93,10 @@ def moment(record: Record) -> float | None:
     if not isinstance(when, str):
         return None
     try:
-        return datetime.fromisoformat(when.replace("_", " ")).replace(tzinfo=timezone.utc).timestamp()
+        told = datetime.fromisoformat(when.replace("_", " "))
     except ValueError:
         return None
+    return (told if told.tzinfo else told.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def nearest_year(moment: float, other: float) -> float:

@@ -7,7 +7,8 @@ job's, is no evidence for this job. So these records wait until all other record
     dmesg.txt   [Mon Mar  2 09:12:44 2026] NVRM: Xid ... 79     set aside: 12 days before the job
     dmesg.txt   [Sat Mar 14 10:40:58 2026] NVRM: Xid ... 79     judged
 
-Times since boot, and times where the job prints none, decide nothing.
+A job that prints no times has those at which the cluster saw its containers begin and end. Times since boot decide
+nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from logdoctor.model.coverage import MAX_NOT_JUDGED
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.identity.addresses import is_address, short_host
 from logdoctor.reasoning.job_state import JobState
-from logdoctor.reasoning.lifecycle.attempts import MAX_FILES, is_of_machine
-from logdoctor.reasoning.lifecycle.clocks import A_YEAR, nearest_year
+from logdoctor.reasoning.lifecycle.attempts import MAX_FILES, is_of_cluster, is_of_machine
+from logdoctor.reasoning.lifecycle.clocks import A_YEAR, moment, nearest_year
 from logdoctor.reasoning.processes import Processes
 
 MAX_HELD = 16384
@@ -80,8 +81,10 @@ class MachineRecords:
     def release(self, state: JobState) -> Iterator[Record]:
         """Yield the waiting records that belong to the job, in reading order. Set the others aside."""
         held, self._held = self._held, []
+        job_times = tuple(state.lives.times.values())
+        cluster_times = [] if job_times else sorted(t for e in held if is_of_cluster(e) and (t := moment(e)))
         scope = _Scope(
-            tuple(state.lives.times.values()),
+            job_times or ((cluster_times[0], cluster_times[-1]),) if job_times or cluster_times else (),
             self._first_failure,
             NEAR_UNKNOWN if self._begins_untimed else NEAR,
             NEAR if all(self._has_time.values()) else NEAR_UNKNOWN,
