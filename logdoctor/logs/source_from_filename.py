@@ -61,7 +61,7 @@ def host_in_name(file: str) -> str | None:
     digit too. Ask only for files that are of one host.
     """
     *folders, name = file.rpartition(":")[2].replace("\\", "/").split("/")
-    rest = _KNOWN.sub("", name)
+    rest: str = _KNOWN.sub("", name)
     if _HOST.fullmatch(rest):
         return rest
     folder = _KNOWN.sub("", folders[-1]) if folders else ""

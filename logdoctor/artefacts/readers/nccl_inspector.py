@@ -1,7 +1,7 @@
 """Measurements of NCCL's Inspector: one JSON object for each collective of a process, one after another.
 
-They are no failures. The process writes on until its end, so the last object may be cut. The number of the last collective of a communicator tells how far the process came. Ranks are
-those of the communicator.
+They are no failures. The process writes on until its end, so the last object may be cut. The number of the last
+collective of a communicator tells how far the process came. Ranks are those of the communicator.
 
 Source: NCCL 2.28 to 2.32, plugins/profiler/inspector.
 """
