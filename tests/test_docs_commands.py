@@ -26,6 +26,11 @@ FAILING = ("--exit-code", "--exit-on failed", "srun")
 IN_ITS_OWN_PROCESS = ("run", "watch")
 
 
+def hear_interrupts() -> None:
+    """Let a child hear SIGINT, which is ignored where the tests run in the background of a shell."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def commands(page: str) -> list[str]:
     """Return the commands of a page, without comments and pipes."""
     lines = re.findall(r"^ {4}(logdoctor .*)$", (DOCS / f"{page}.md").read_text("utf-8"), re.MULTILINE)
@@ -71,7 +76,13 @@ def run(command: str) -> tuple[int, str]:
 
 def run_process(words: list[str]) -> tuple[int, str]:
     """Run a command as a process. One that would go on for ever is interrupted after its first line."""
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=hear_interrupts,  # noqa: PLW1509
+    ) as process:
         if words[1] == "watch" and "--exit-on" not in words:
             printed = process.stdout.readline()
             process.send_signal(signal.SIGINT)

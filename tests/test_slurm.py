@@ -39,6 +39,11 @@ sys.exit(f"never recorded: {{asked}}")
 """
 
 
+def hear_interrupts() -> None:
+    """Let a child hear SIGINT, which is ignored where the tests run in the background of a shell."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture
 def site(tmp_path, monkeypatch, cache):
     """Return a function that installs recorded answers as Slurm's commands, and writes the files of the job."""
@@ -435,7 +440,13 @@ def test_watch_of_the_page_prints_a_line_keeps_the_job_and_calls_the_command(sit
     (tmp_path / "tell-us.sh").write_text("#!/bin/sh\ncat > answer.json\n")
     (tmp_path / "tell-us.sh").chmod(0o755)
     words = shlex.split(command.replace("/var/spool/logdoctor", ".").replace("$USER", "ada"))
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as watching:
+    with subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_interrupts,  # noqa: PLW1509
+    ) as watching:
         line = watching.stdout.readline()
         limit = time.monotonic() + 30
         while "tell-us" in command and not (tmp_path / "answer.json").exists() and time.monotonic() < limit:

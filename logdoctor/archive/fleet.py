@@ -304,7 +304,8 @@ def _sum_by_period(days: dict[str, Counter[str]], period: Period) -> dict[str, C
 def place_of(day: str, period: Period) -> int:
     """Return the number of the period of a day (or of the day after which it is named), counted from the year 1."""
     if period == "month":
-        return int(day[:4]) * 12 + int(day[5:7]) - 1
+        first = date.fromisoformat(f"{day[:7]}-01")
+        return first.year * 12 + first.month - 1
     number = date.fromisoformat(day).toordinal() - 1  # the first of them is a Monday
     return number if period == "day" else number // 7
 

@@ -135,7 +135,7 @@ def _complaint(parser: LineParser, line: Line, end: Record | None, known: Record
     }
     if known is not None and known.failing and "message" in known.fields:
         fields["message"] = known.fields["message"]
-    if end is not None and "exit_code" in end.fields:
+    if end is not None and end.fields.get("exit_code") not in (None, 0, "0"):
         fields["exit_code"] = end.fields["exit_code"]
     order = end.order if end is not None else -line.number
     return Record(line, "generic", "generic.complaint", text, source, "error", fields, order, note=NOTE)

@@ -60,7 +60,7 @@ def lost_processes(t: Timeline, _state: JobState) -> Iterator[Record]:
     }
     for record in t.of("nccl.ras_dead", "nccl.ras_event", "nccl_ras.event"):
         fields = record.fields
-        if record.kind == "nccl.ras_dead":
+        if "event" not in fields:
             pids, hosts, gpus = _numbers(fields.get("pids")), fields.get("odd_hosts"), fields.get("gpus")
         elif fields.get("event") == "PEER_DEAD" and back.get(_process(record), -1) < record.order:
             pids = (record.pid,) if record.pid is not None else ()

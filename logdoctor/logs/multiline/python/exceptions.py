@@ -101,7 +101,7 @@ def add_exception(traceback: Traceback, match: regex.Match[str], line: Message) 
     if match["inner"] and _is_ray_error(match):
         traceback.fields["exception"] = match["inner"]
     traceback.lines.append(line.text.strip())
-    traceback.wrapped = int(_WRAPPED.search(line.text) is not None)
+    traceback.wrapped = 1 if _WRAPPED.search(line.text) else 0
     traceback.taken.append(line.below)
     traceback.evidence = line.below
     traceback.level = line.source.level or traceback.level
@@ -248,7 +248,7 @@ def read_message(head: Message, _fields: Mapping[str, Value], below: Iterator[Me
         return None
     traceback = Traceback()
     add_exception(traceback, match, Message(text, head.source, head.below))
-    traceback.wrapped = int(_WRAPPED.search(head.text) is not None)
+    traceback.wrapped = 1 if _WRAPPED.search(head.text) else 0
     read_message_lines(traceback, head, below)
     multiline = traceback.close()
     kind = "python.traceback" if traceback.frames else ""

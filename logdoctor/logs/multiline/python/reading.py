@@ -155,7 +155,7 @@ class Traceback(Struct):
     def _continue_message(self) -> None:
         """Add what stands below to a message that ends with a colon, or that a console broke at a blank."""
         message = str(self.fields.get("message", ""))
-        more = self.wrapped or int(message.endswith(":"))
+        more = self.wrapped or (1 if message.endswith(":") else 0)
         if more and self.lines[0].endswith(message):
             below = (line.strip() for line in self.lines[1 : more + 1])
             self.fields["message"] = " ".join((message, *below))[:1_000]
