@@ -47,7 +47,7 @@ _MACHINE_LOG = later(rf"(?i)(?:^|[/._-])(?:{_MACHINE_WORDS})(?:[._-][^/]*)?$")
 _WORDS = rf"{_MACHINE_WORDS}|nvidia|smi|query|q|log|txt|out|err|csv|xml|json|gz"
 _KNOWN = later(rf"(?i)^(?:(?:{_WORDS})[._-]+)+|(?:[._-]+(?:{_WORDS}))+$|^(?:{_WORDS})$")
 _NO_HOST = (
-    r"(?i:(?:rank|node|worker|pod|job|run|case|exp|trial|test|seed|issue|ticket|attempt|try|part|boot|day|step|task|v|exp|case|test|issue|seed)[_-]?\d+"
+    r"(?i:(?:rank|node|worker|pod|job|run|case|exp|trial|test|seed|issue|ticket|attempt|try|part|boot|day|step|task|v)[_-]?\d+"
     r"|gpu[_-]?\d|[gabhmi]{1,2}\d{1,2}00x?)$"
 )
 _HOST = later(rf"(?!{_NO_HOST})[A-Za-z][A-Za-z-]*\d[\w-]*")
@@ -58,7 +58,8 @@ _FOLDER = later(r"[A-Za-z]{2,12}(?:-[A-Za-z]{1,2})?-?\d{1,5}")
 def host_in_name(file: str) -> str | None:
     """Return the host that the name of a file, or of its folder, is besides words such as ``dmesg``.
 
-    It has letters, then a digit, and is no number of a rank or node, no model of a GPU. That of a folder is short. Ask only for files that are of one host.
+    It has letters, then a digit, and is no number of a rank or node, no model of a GPU. That of a folder is short.
+    Ask only for files that are of one host.
     """
     *folders, name = file.rpartition(":")[2].replace("\\", "/").split("/")
     rest: str = _KNOWN.sub("", name)
