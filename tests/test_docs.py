@@ -167,6 +167,7 @@ def test_the_text_of_a_case_opens_no_tag_in_a_table(gathered):
 def test_a_page_reads_on_the_site_as_elsewhere(page):
     """Compare two parsers of Markdown. The parser of the site wants a blank line before a list."""
     markdown = pytest.importorskip("markdown", reason="needs the extra docs")
+    pytest.importorskip("pymdownx", reason="needs the extra docs")
     text = page.read_text("utf-8")
     extensions = yaml.safe_load((ROOT / "docs/site/mkdocs.yml").read_text("utf-8"))["markdown_extensions"]
     plain = [name for name in extensions if isinstance(name, str)]

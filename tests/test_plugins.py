@@ -53,7 +53,8 @@ def test_failed_test_gets_the_answer_of_its_output(options, answers, tmp_path):
     plugins = ["-p", "logdoctor.plugins.pytest_plugin", "-p", "no:cacheprovider"]
     assert re.search(r"^    pytest --logdoctor tests/$", PAGE, re.MULTILINE)
     command = [sys.executable, "-m", "pytest", *plugins, *options, "tests/"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # an install names the plug-in by its entry point
+    done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True, check=False, timeout=60)
     assert "3 failed, 1 passed" in done.stdout
     sections = re.findall(r"^-+ logdoctor -+\n(.*?)(?=^_{5}|^={5})", done.stdout, re.DOTALL | re.MULTILINE)
     assert len(sections) == answers
