@@ -22,8 +22,6 @@ _RAS_PROCESS = later(
 )
 _RAS_MISSING = later(r"\s+The missing ranks?: (?P<ranks>\d{1,7}(?:[, ]{1,2}\d{1,7}){0,255})")
 _RAS_PID = later(r" managed by process (?P<pid>\d{1,10}) on node ")
-WIDE_SPREAD = 3
-"""Calls apart in one poll of RAS, from which ranks differ. The poll of a job that runs finds them one or two apart."""
 _INDENTED = later(r"  .*\S")
 _UNCAUGHT = ("group.cc", "group.cpp", "group.cu", "p2p.cc", "p2p.cpp", "p2p.cu")
 """Sources that pass an error up only to those who give up over it; others try a second way (CollNet, a plugin)."""
@@ -66,8 +64,8 @@ def ras_group(head: Message, fields: Mapping[str, Value], below: Iterator[Messag
     """Read the indented lines below, and the ranks that differ from the most.
 
     A rank differs if it did fewer operations than the others. Without counts all listed ranks differ. RAS lists the
-    fewer ranks, so those behind may not be listed, but those ahead. RAS says MISMATCH of a job that runs too, so a
-    narrow spread is a kind of its own.
+    fewer ranks, so those behind may not be listed, but those ahead. A MISMATCH is a kind of its own, because RAS says
+    it of a job that runs too.
     """
     more, counts, lines = dict[str, Value](), list[int](), [line for line, _ in matching(below, _INDENTED)]
     count, listed, pids = -1, list[tuple[int, int, str]](), list[int]()
@@ -93,7 +91,7 @@ def ras_group(head: Message, fields: Mapping[str, Value], below: Iterator[Messag
             more[f"{name}_hosts"] = tuple(dict.fromkeys(host for _, host in members))
     if len(pids) == len(behind):
         more["odd_pids"] = tuple(pids)
-    if fields.get("problem") == "MISMATCH" and max(counts, default=0) - min(counts, default=0) < WIDE_SPREAD:
+    if fields.get("problem") == "MISMATCH":
         return Multiline(_text(head, lines), more, numbers_of(lines), level="info", kind="nccl.ras_spread")
     return Multiline(_text(head, lines), more, numbers_of(lines))
 

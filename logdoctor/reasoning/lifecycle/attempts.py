@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from logdoctor.artefacts import is_per_host
 from logdoctor.model import Record
 from logdoctor.model.numbers import number
 from logdoctor.pack.regexes import later
@@ -178,9 +177,7 @@ class Attempts:
 
 def is_of_machine(record: Record) -> bool:
     """Return whether the record is of the machine or the cluster."""
-    return record.format.partition("_")[0] in OUTSIDE or (
-        record.line.document != "" and is_per_host(record.line.document)
-    )
+    return record.format.partition("_")[0] in OUTSIDE
 
 
 def is_of_cluster(record: Record) -> bool:

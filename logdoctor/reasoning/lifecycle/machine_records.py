@@ -13,7 +13,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -81,10 +81,8 @@ class MachineRecords:
     def release(self, state: JobState) -> Iterator[Record]:
         """Yield the waiting records that belong to the job, in reading order. Set the others aside."""
         held, self._held = self._held, []
-        job_times = tuple(state.lives.times.values())
-        cluster_times = [] if job_times else sorted(t for e in held if is_of_cluster(e) and (t := moment(e)))
         scope = _Scope(
-            job_times or ((cluster_times[0], cluster_times[-1]),) if job_times or cluster_times else (),
+            tuple(state.lives.times.values()) or _times_in_cluster(held),
             self._first_failure,
             NEAR_UNKNOWN if self._begins_untimed else NEAR,
             NEAR if all(self._has_time.values()) else NEAR_UNKNOWN,
@@ -114,6 +112,12 @@ class MachineRecords:
             replace(lines, what=words(what), why=words(key, value=value))
             for (_, what, (key, value)), lines in self._set_aside.items()
         )
+
+
+def _times_in_cluster(records: Sequence[Record]) -> tuple[tuple[float, float], ...]:
+    """Return the first and the last time at which the cluster saw the job's containers, as one span."""
+    times = sorted(time for record in records if is_of_cluster(record) and (time := moment(record)))
+    return ((times[0], times[-1]),) if times else ()
 
 
 class _Scope(Struct, frozen=True):

@@ -18,9 +18,9 @@ WIDE_SPREAD = 3
 """Calls apart in one poll from which ranks differ. The poll of a job that runs finds them one or two apart."""
 
 
-@asks("nccl_ras.missing", "nccl_ras.communicator")
+@asks("nccl_ras.missing", "nccl_ras.communicator", "nccl.ras_spread")
 def reported_ranks(t: Timeline, _state: JobState) -> Iterator[Record]:
-    """Yield what a report as JSON tells of ranks: odd, odd_hosts, pids, gpus, count.
+    """Yield what a report tells of ranks: odd, odd_hosts, pids, gpus, count.
 
     - ``ledger.lost``        RAS calls them dead
     - ``ledger.unanswered``  they do not answer
@@ -41,7 +41,7 @@ def reported_ranks(t: Timeline, _state: JobState) -> Iterator[Record]:
             gpus=tuple(dict.fromkeys(str(e.fields["gpu"]) for e in records if "gpu" in e.fields)),
             count=len(processes),
         )
-    for record in t.of("nccl_ras.communicator"):
+    for record in t.of("nccl_ras.communicator", "nccl.ras_spread"):
         fewest, most = record.fields.get("fewest"), record.fields.get("most")
         if isinstance(fewest, int) and isinstance(most, int) and most - fewest >= WIDE_SPREAD:
             yield derive_of_other("apart", record, **record.fields)
