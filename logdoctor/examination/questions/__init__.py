@@ -53,6 +53,11 @@ class Scene:
         self._facts: dict[int, tuple[Fact, ...]] = {}
         self._identity = {**_identity(read(record.line.text)[1]), **_identity_of_record(record)}
 
+    @property
+    def quoted(self) -> Said:
+        """Return the proof, the line that is quoted."""
+        return next(said for said in self.block if said.place == "proof")
+
     def facts(self, said: Said, *types: FactType) -> tuple[Fact, ...]:
         """Return the facts of a line, or those of some types."""
         found = self._facts.get(said.line.number)

@@ -74,9 +74,9 @@ def inner_reason(scene: Scene) -> Iterator[Answer]:
     The message of the wrapper ends with the whole message of the inner exception.
     Kind ``inner`` (exception, message, wrapper, rank).
     """
-    proof = next((said for said in scene.block if said.place == "proof"), None)
-    wrapper = _EXCEPTION.search(proof.text) if proof else None
-    if proof is None or wrapper is None:
+    proof = scene.quoted
+    wrapper = _EXCEPTION.search(proof.text)
+    if wrapper is None:
         return
     for said in scene.around():
         inner = _EXCEPTION.search(said.text) if ": " in said.text else None

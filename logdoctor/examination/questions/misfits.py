@@ -57,11 +57,11 @@ def unknown_key(scene: Scene) -> Iterator[Answer]:
 
     Kind ``unknown-key`` (callee, key, package, where).
     """
-    proof = next((said for said in scene.block if said.place == "proof"), None)
-    found = _UNEXPECTED.search(proof.text) if proof and "argument" in proof.text else None
+    proof = scene.quoted
+    found = _UNEXPECTED.search(proof.text) if "argument" in proof.text else None
     stack = stack_of(scene) if found else None
     frame = stack.innermost if stack else None
-    if proof is None or found is None or stack is None or frame is None or not _is_of_settings(stack.frames, found):
+    if found is None or stack is None or frame is None or not _is_of_settings(stack.frames, found):
         return
     callee = str(found["callee"]).removesuffix(".__init__").replace("__init__", "")
     fields = {"callee": callee, "key": found["unexpected"].strip("'"), "package": frame.package, "where": frame.told}
@@ -87,8 +87,8 @@ def misfit(scene: Scene) -> Iterator[Answer]:
     call are gone; then all frames are of libraries. It says nothing of a call in the user's own code.
     Kind ``misfit`` (callee, argument, unexpected, takes, given, module, attribute, package, where).
     """
-    proof = next((said for said in scene.block if said.place == "proof"), None)
-    if proof is None or not any(word in proof.text for word in _WORDS):
+    proof = scene.quoted
+    if not any(word in proof.text for word in _WORDS):
         return
     found = next((match for pattern in _MISFITS if (match := pattern.search(proof.text))), None)
     stack = stack_of(scene) if found else None

@@ -63,7 +63,7 @@ def nearest_name(scene: Scene) -> Iterator[Answer]:
     near = _nearest(wanted, names)
     if names is LAUNCHERS and not near:
         return
-    proof = next(said for said in scene.block if said.place == "proof")
+    proof = scene.quoted
     existing = () if names is LAUNCHERS else tuple(names)[:MOST]
     fields: dict[str, Value] = {
         "unknown": wanted,

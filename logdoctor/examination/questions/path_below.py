@@ -26,7 +26,7 @@ def path_below(scene: Scene) -> Iterator[Answer]:
 
     Kind ``path`` (path).
     """
-    proof = next(said for said in scene.block if said.place == "proof")
+    proof = scene.quoted
     if scene.facts(proof, "path") or not _ERROR.search(proof.text):
         return
     later_lines = [*(said for said in scene.block if said.line.number > proof.line.number), *scene.below()]

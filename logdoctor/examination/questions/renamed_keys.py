@@ -27,8 +27,7 @@ def renamed_keys(scene: Scene) -> Iterator[Answer]:
 
     Kind ``renamed`` (model_name, file_name, count, all).
     """
-    proof = next((said for said in scene.block if said.place == "proof"), None)
-    if proof is None or "state_dict" not in "".join(said.text for said in scene.block):
+    if "state_dict" not in "".join(said.text for said in scene.block):
         return
     lines = [*scene.block, *islice(scene.below(), AROUND), *islice(scene.above(), AROUND)]
     missing, unexpected = (_keys(lines, name) for name in _LISTS)
@@ -42,7 +41,7 @@ def renamed_keys(scene: Scene) -> Iterator[Answer]:
                     "count": count,
                     "all": len(missing),
                 }
-                yield Answer("renamed", proof, fields, silent=True)
+                yield Answer("renamed", scene.quoted, fields, silent=True)
                 return
 
 

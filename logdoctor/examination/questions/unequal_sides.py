@@ -33,7 +33,7 @@ def unequal_sides(scene: Scene) -> Iterator[Answer]:
         thing, one, other = found
         fields = {"thing": thing, "first": one, "second": other}
         lines = (first[thing][1].line, second[thing][1].line)
-        yield Answer("sides", next(s for s in scene.block if s.place == "proof"), fields, lines, shared=True)
+        yield Answer("sides", scene.quoted, fields, lines, shared=True)
 
 
 def _lists(lines: Iterable[Said]) -> Iterator[dict[str, tuple[str, Said]]]:

@@ -26,11 +26,11 @@ def unset_setting(scene: Scene) -> Iterator[Answer]:
 
     Kind ``unset`` (setting, package, where).
     """
-    proof = next((said for said in scene.block if said.place == "proof"), None)
-    found = _ABOUT_NONE.search(proof.text) if proof and "NoneType" in proof.text else None
+    proof = scene.quoted
+    found = _ABOUT_NONE.search(proof.text) if "NoneType" in proof.text else None
     stack = stack_of(scene) if found else None
     frame = next((frame for frame in stack.frames if frame.package != "python"), None) if stack else None
-    if proof is None or found is None or stack is None or frame is None or not frame.is_python:
+    if found is None or stack is None or frame is None or not frame.is_python:
         return
     names = {
         str(match["name"])
