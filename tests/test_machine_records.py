@@ -180,3 +180,33 @@ def test_foreign_machine_log_beside_a_case_changes_neither_verdict_nor_causes(ca
     for inputs in ([foreign, *logs], [*logs, foreign]):
         foreign.seek(0)
         assert answer(diagnose(inputs, name="job", knowledge=knowledge)) == answer(before)
+
+
+ACCOUNTING = "JobID|JobName|State|ExitCode\n{rows}\n"
+
+
+def row(job: str, state: str = "OUT_OF_MEMORY", code: str = "0:125") -> str:
+    return f"{job}|train|{state}|{code}"
+
+
+@pytest.mark.parametrize("named", ["SLURM_JOB_ID=4711\n", ""])
+@pytest.mark.parametrize("first", ["accounting", "job"])
+def test_accounting_of_other_jobs_changes_nothing_and_is_told(named, first, knowledge):
+    log = named + job_log()
+    logs = [ACCOUNTING.format(rows="\n".join(map(row, ("4709", "4710", "4712")))), log]
+    diagnosis = diagnosed(knowledge, *(logs if first == "accounting" else reversed(logs)))
+    assert answer(diagnosis) == answer(diagnosed(knowledge, log))
+    assert {entry.what for entry in diagnosis.coverage.not_judged} == {"lines of the accounting"}
+
+
+@pytest.mark.parametrize("task", ["4711", "4711.batch", "4711_3", "4711_3.0"])
+def test_accounting_of_the_job_itself_is_judged(task, knowledge):
+    logs = ["SLURM_JOB_ID=4711\n" + job_log(), ACCOUNTING.format(rows=row(task))]
+    assert diagnosed(knowledge, *logs).causes[0].signature == "host.oom-kill"
+
+
+def test_of_several_jobs_in_accounting_alone_the_first_that_failed_is_judged(knowledge):
+    rows = "\n".join((row("4709", "COMPLETED", "0:0"), row("4710"), row("4711", "TIMEOUT", "0:0")))
+    diagnosis = diagnosed(knowledge, ACCOUNTING.format(rows=rows))
+    assert diagnosis.causes[0].signature == "host.oom-kill"
+    assert "of job 4711, which is another one" in {entry.why for entry in diagnosis.coverage.not_judged}

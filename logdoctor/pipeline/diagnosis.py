@@ -234,12 +234,12 @@ class Observed:
 
     def complete(self, reader: JobReader) -> None:
         """Observe the records that wait, and those that the scan overlooked. No record may follow."""
+        self._read_file_names(reader)
         self._release(reader)
         lives = self.reasoner.state.lives
         lives.line_counts = reader.lengths
         lives.hear_work = cache(partial(hear_work, reader.excerpts.logs, reader.pack))
         lives.find_end = cache(lambda: find_end(map(_kept_lines, reader.excerpts.logs)))
-        self._read_file_names(reader)
         for record in _find_overlooked(reader, self.reasoner, self._first_failures):
             self._observe(record, reader)
 

@@ -282,6 +282,8 @@ def _foot(diagnosis: Diagnosis, words: Catalogue) -> Iterator[str]:
     if diagnosis.verdict == "nothing-to-judge" and not diagnosis.coverage.bytes:
         return
     yield what_was_read(diagnosis, words)
+    if count := sum(entry.records for entry in diagnosis.coverage.not_judged):
+        yield words.count("set-aside.count", count)
     if diagnosis.verdict != "finished":
         yield details.ranks_and_hosts(diagnosis.job, words)
     if diagnosis.job.attempts > 1:

@@ -8,7 +8,20 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from logdoctor.model import CALM, Cause, Check, Diagnosis, Evidence, JobSummary, Owner, Problem, Run, Step, SymptomSeen
+from logdoctor.model import (
+    CALM,
+    Cause,
+    Check,
+    Diagnosis,
+    Evidence,
+    JobSummary,
+    NotJudged,
+    Owner,
+    Problem,
+    Run,
+    Step,
+    SymptomSeen,
+)
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.document import Block, LogLine, Row, Section, Task
 from logdoctor.render.entity_names import host_names, location_name, ranges, rank_count, rank_names
@@ -50,8 +63,16 @@ def sections(diagnosis: Diagnosis, words: Catalogue) -> Iterator[Section]:
         yield _detail("symptoms", words, rows.of(s for s in diagnosis.symptoms if s.explained_by is None))
         yield _detail("harmless", words, harmless(diagnosis, words))
         yield _detail("ranks", words, map(_rank_row, rank_lines(diagnosis.job.rank_table, words, file)))
+    yield _detail("set-aside", words, set_aside(diagnosis.coverage.not_judged, words))
     yield _detail("runs", words, _runs(diagnosis.runs, words))
     yield _detail("job", words, _job(diagnosis, words))
+
+
+def set_aside(lines: Iterable[NotJudged], words: Catalogue) -> Iterator[str]:
+    """Yield the lines that are no evidence for this job, with the reason: "kern.log:3-90: more than 2 days before"."""
+    for entry in lines:
+        place = f"{entry.file}:{entry.first_line}" + (f"-{entry.last_line}" if entry.records > 1 else "")
+        yield words("set-aside.line", place=place, what=entry.what, why=entry.why)
 
 
 def harmless(diagnosis: Diagnosis, words: Catalogue) -> Iterator[LogLine]:

@@ -1,11 +1,13 @@
-"""Records of the machines, judged when the time and the hosts of the job are known.
+"""Records of the machines and the accounting, judged when the job's number, time and hosts are known.
 
-A kernel log or a journal holds weeks of all jobs of a host. A line from another day, or from a host that is none of the
-job's, is no evidence for this job. So these records wait until all other records were read.
+A kernel log or a journal holds weeks of all jobs of a host, and the accounting many jobs. A line from another day, of
+a host that is none of the job's, or of another job is no evidence for this job. So these records wait until all other
+records were read.
 
     job.log     2026-03-14 10:00:02 ... 2026-03-14 10:41:17
     dmesg.txt   [Mon Mar  2 09:12:44 2026] NVRM: Xid ... 79     set aside: 12 days before the job
     dmesg.txt   [Sat Mar 14 10:40:58 2026] NVRM: Xid ... 79     judged
+    sacct.json  JobId=4709 OUT_OF_MEMORY                        set aside: this is job 4711
 
 A job that prints no times has those at which the cluster saw its containers begin and end. Times since boot decide
 nothing.
@@ -13,7 +15,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,6 +47,7 @@ _DAEMONS = (
 """First letters of the programs of syslog and the journal that serve the machine and not a job."""
 
 
+_WRITERS = {"kernel": "kernel", "slurm": "accounting"}
 _DIGITS = later(r"\d+")
 _Why = tuple[str, str]
 """Reason against a record: its key in the words, and the host or number in the text."""
@@ -60,13 +63,17 @@ class MachineRecords:
         self._begins_untimed = False
         """True if the job printed records without a time in a file before any with one."""
         self._first_failure: float | None = None
+        self._jobs = set[str]()
+        """Numbers by which the job's own lines name it."""
         self._set_aside: dict[tuple[str, str, _Why], NotJudged] = {}
 
     def hold(self, record: Record) -> bool:
-        """Keep a record of a machine and return True. Return False for a record of the job."""
-        if is_of_machine(record) or (record.source.logger or "").startswith(_DAEMONS):
+        """Keep a record of a machine or of the accounting, and return True. Return False for a record of the job."""
+        if is_of_machine(record) or (record.source.logger or "").startswith(_DAEMONS) or _is_of_accounting(record):
             self._held.append(record)
             return True
+        if (job := _job_of(record)) and len(self._jobs) < MAX_FILES:
+            self._jobs.add(job)
         if record.line.file in self._has_time or len(self._has_time) < MAX_FILES:
             self._begins_untimed |= record.time is None and record.line.file not in self._has_time
             self._has_time[record.line.file] = record.time is not None
@@ -81,6 +88,7 @@ class MachineRecords:
     def release(self, state: JobState) -> Iterator[Record]:
         """Yield the waiting records that belong to the job, in reading order. Set the others aside."""
         held, self._held = self._held, []
+        jobs = _Jobs.of(self._jobs | ({state.job_id} if state.job_id else set()), held, alone=not self._has_time)
         scope = _Scope(
             tuple(state.lives.times.values()) or _times_in_cluster(held),
             self._first_failure,
@@ -90,14 +98,14 @@ class MachineRecords:
         )
         zones = {record.line.file: scope.zone_of(record) for record in held if record.failing}
         for record in held:
-            why = scope.reason_against(record, zones.get(record.line.file, 0.0))
+            why = jobs.reason_against(record) or scope.reason_against(record, zones.get(record.line.file, 0.0))
             if why:
                 self._note(record, why)
             else:
                 yield record
 
     def _note(self, record: Record, why: _Why) -> None:
-        what = "set-aside.kernel" if record.format.startswith("kernel") else "set-aside.machine"
+        what = f"set-aside.{_WRITERS.get(record.format.partition('_')[0], 'machine')}"
         key, line = (record.line.file, what, why), record.line.number
         before = self._set_aside.get(key)
         if before is not None:
@@ -118,6 +126,46 @@ def _times_in_cluster(records: Sequence[Record]) -> tuple[tuple[float, float], .
     """Return the first and the last time at which the cluster saw the job's containers, as one span."""
     times = sorted(time for record in records if is_of_cluster(record) and (time := moment(record)))
     return ((times[0], times[-1]),) if times else ()
+
+
+def _is_of_accounting(record: Record) -> bool:
+    """Return whether the batch system tells afterwards how a job ended, as sacct does."""
+    return "step" in record.fields and any(sign.reporter == "batch" and sign.late for sign in record.signs)
+
+
+def _job_of(record: Record) -> str:
+    """Return the number of the batch job that the record names, "" for none: ``4711`` for ``4711.batch``."""
+    step = str(record.fields.get("step") or "") if record.format == "slurm" else ""
+    return step.partition(".")[0].partition("+")[0]
+
+
+class _Jobs(Struct, frozen=True):
+    """Which batch job this one is."""
+
+    own: frozenset[str]
+    others: int
+    """Number of jobs among which this one is, if nothing says which, else 0."""
+
+    @classmethod
+    def of(cls, own: Collection[str], held: Sequence[Record], *, alone: bool) -> _Jobs:
+        """``alone``: there is nothing but the accounting, so the first job in it that failed is meant."""
+        told = dict.fromkeys(job for record in held if (job := _job_of(record)))
+        if own or len(told) < 2:
+            return cls(frozenset(own), 0)
+        if not alone:
+            return cls(frozenset(), len(told))
+        failed = (job for record in held if record.failing and (job := _job_of(record)))
+        return cls(frozenset({next(failed, next(iter(told)))}), 0)
+
+    def reason_against(self, record: Record) -> _Why | None:
+        """Return why the record tells of another job, if it does. A task of an array has two numbers."""
+        job = _job_of(record)
+        if not job:
+            return None
+        if self.others:
+            return "set-aside.jobs", str(self.others)
+        own = {name for name in self.own if ("_" in name) == ("_" in job)}
+        return ("set-aside.job", job) if own and job not in own else None
 
 
 class _Scope(Struct, frozen=True):
