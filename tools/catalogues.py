@@ -13,6 +13,7 @@ which the job goes on, or a consequence.
 from __future__ import annotations
 
 import argparse
+import ast
 import io
 import json
 import re
@@ -65,6 +66,30 @@ def nccl_warnings(path: str, text: str) -> Iterator[Entry]:
         said = said.replace('\\"', '"').replace("\\n", " ").strip()
         place = f"{Path(path).name}:{text.count(chr(10), 0, call.start()) + 1}"
         yield Entry(f"{Path(path).name} {said}", f"node07:4121:4388 [1] {place} NCCL WARN {fill(said)}\n")
+
+
+def torch_errors(path: str, text: str) -> Iterator[Entry]:
+    """Yield the errors that a module of ``torch.distributed`` raises, each with its traceback."""
+    own = 'Traceback (most recent call last):\n  File "/home/u/train.py", line 41, in <module>\n    main()\n'
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Raise) and isinstance(call := node.exc, ast.Call) and isinstance(call.func, ast.Name):
+            said = told(call.args[0]) if call.args and not call.func.id.startswith("_") else ""
+            error = f"{call.func.id}: {said}"
+            frame = f'  File "/opt/venv/lib/python3.11/site-packages/{path}", line {node.lineno}, in check\n'
+            if said:
+                yield Entry(f"{Path(path).name} {error[:120]}", f"{own}{frame}{error}\n")
+
+
+def told(node: ast.expr) -> str:
+    """Return the text of a string in the source, with values in it, "" for any other expression."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return fill(" ".join(text.split()))
+        case ast.JoinedStr(values=parts):
+            return "".join(told(part) if isinstance(part, ast.Constant) else "3" for part in parts)
+        case ast.BinOp(left=left, right=right):
+            return told(left) + told(right)
+    return ""
 
 
 def named(pattern: str, shown: str) -> Callable[[str, str], Iterator[Entry]]:
@@ -135,6 +160,10 @@ SOURCES = {
         named(
             r'\.str = "(?P<code>\w+)"', "JobId=4711 JobName=train\n   JobState=PENDING Reason={code} Dependency=(null)"
         ),
+    ),
+    "c10d": Source(
+        r"^torch/(?:distributed/(?:distributed_c10d|rendezvous|run|launch|launcher/|elastic/)|nn/parallel/distributed).*(?<!_test)\.py$",
+        torch_errors,
     ),
     "nccl": Source(r"^(?:src|plugins/net)/.*\.(?:cc|h|cu)$", nccl_warnings),
 }
