@@ -210,3 +210,13 @@ def test_of_several_jobs_in_accounting_alone_the_first_that_failed_is_judged(kno
     diagnosis = diagnosed(knowledge, ACCOUNTING.format(rows=rows))
     assert diagnosis.causes[0].signature == "host.oom-kill"
     assert "of job 4711, which is another one" in {entry.why for entry in diagnosis.coverage.not_judged}
+
+
+@pytest.mark.parametrize("file", ["dmesg-node03.txt", "node03/dmesg.txt", "kern.node03.log"])
+def test_a_file_named_after_a_host_of_the_job_is_of_that_host(file, tmp_path, knowledge):
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"[{START + timedelta(minutes=38):%a %b %e %H:%M:%S %Y}] {DEVICE.removeprefix('kernel: ')}\n")
+    (tmp_path / "job.log").write_text(job_log(host="node03"))
+    diagnosis = diagnose([tmp_path / "job.log", path], knowledge=knowledge)
+    assert diagnosis.causes[0].culprit.hosts == ("node03",)

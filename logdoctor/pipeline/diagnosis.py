@@ -34,6 +34,7 @@ from logdoctor.model import (
     PackageRow,
     Problem,
     Record,
+    Step,
     Stream,
     unread,
 )
@@ -56,6 +57,7 @@ from logdoctor.reasoning.lifecycle.machine_records import MachineRecords
 from logdoctor.reasoning.lifecycle.spans import may_end_a_run
 from logdoctor.reasoning.verdict.decision import Unread, decide
 from logdoctor.reasoning.verdict.known_defects import tell_defects
+from logdoctor.reasoning.verdict.missing_data import find_missing_data
 from logdoctor.reasoning.verdict.restart import SLURM
 from logdoctor.render.catalogue import catalogue
 
@@ -103,11 +105,7 @@ def diagnose(
     pack = knowledge or gather(rule_folders(rules))
     given = [*_as_inputs(inputs), *_held(text.encode() if text is not None else None, "<text>"), *_held(data, "<data>")]
     job = replace(make_job(given, name), found=found, follow_links=follow_links)
-    folders = [path for path in job.paths if isinstance(path, str) and os.path.isdir(path)]  # noqa: PTH112 - any text
-    if folders and not found:
-        from logdoctor.inputs.many_jobs import refuse_many_jobs  # its imports would slow the start for a file
-
-        refuse_many_jobs(folders)
+    _refuse_many_jobs(job)
     if watch is not None:
         watch(job.name, 0)  # the rules are loaded, the reading begins
     reader = JobReader(job, pack, bounds, watch)
@@ -118,6 +116,26 @@ def diagnose(
     if knowledge is None:  # a caller with a pack diagnoses many jobs and keeps the compiled patterns at the end
         regexes.keep()
     return add_context(diagnosis, reader.excerpts, context) if context else diagnosis
+
+
+def analyse(
+    inputs: Input | Iterable[Input], *, hung: bool, job_id: str | None, lang: str, knowledge: Knowledge
+) -> Analysis:
+    """Read one job, and return all that was observed of it. Arguments and errors are those of `diagnose`."""
+    job = make_job(_as_inputs(inputs), None)
+    _refuse_many_jobs(job)
+    analysis = Analysis(JobReader(job, knowledge), lang, hung=hung)
+    analysis.name_job(job_id)
+    analysis.read_all()
+    return analysis
+
+
+def _refuse_many_jobs(job: Job) -> None:
+    folders = [path for path in job.paths if isinstance(path, str) and os.path.isdir(path)]  # noqa: PTH112 - any text
+    if folders and not job.found:
+        from logdoctor.inputs.many_jobs import refuse_many_jobs  # its imports would slow the start for a file
+
+        refuse_many_jobs(folders)
 
 
 def _as_inputs(inputs: Input | Iterable[Input]) -> list[Any]:
@@ -215,6 +233,10 @@ class Analysis:
         decision = decide(diagnosis, words, rows, torch=torch, hung=self.hung, unread=missing)
         decision = replace(decision, collect=(*decision.collect, *ask))
         return add_new_templates(replace(diagnosis, decision=decision), reader.excerpts, words, self.baseline)
+
+    def missing_data(self, diagnosis: Diagnosis) -> tuple[Step, ...]:
+        """Return what to gather for ``diagnosis``, with the commands."""
+        return find_missing_data(diagnosis, self.observed().reasoner.state, self.words)
 
 
 class Observed:

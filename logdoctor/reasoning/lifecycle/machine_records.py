@@ -15,7 +15,9 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -87,7 +89,7 @@ class MachineRecords:
 
     def release(self, state: JobState) -> Iterator[Record]:
         """Yield the waiting records that belong to the job, in reading order. Set the others aside."""
-        held, self._held = self._held, []
+        held, self._held = [*_with_hosts(self._held, state.processes.hosts)], []
         jobs = _Jobs.of(self._jobs | ({state.job_id} if state.job_id else set()), held, alone=not self._has_time)
         scope = _Scope(
             tuple(state.lives.times.values()) or _times_in_cluster(held),
@@ -126,6 +128,22 @@ def _times_in_cluster(records: Sequence[Record]) -> tuple[tuple[float, float], .
     """Return the first and the last time at which the cluster saw the job's containers, as one span."""
     times = sorted(time for record in records if is_of_cluster(record) and (time := moment(record)))
     return ((times[0], times[-1]),) if times else ()
+
+
+def _with_hosts(records: Iterable[Record], hosts: Iterable[str]) -> Iterator[Record]:
+    """Yield the records. Those without a host have the one of the job's hosts that their file is named after."""
+    names = [host for host in hosts if not is_address(host)]
+    named = cache(lambda file: _named_host(file, names))
+    for record in records:
+        host = named(record.line.file) if record.host is None and is_of_machine(record) else None
+        yield replace(record, source=replace(record.source, host=host)) if host else record
+
+
+def _named_host(file: str, hosts: Iterable[str]) -> str | None:
+    """Return the one of the job's hosts that the name of the file or its folder holds, as ``kern-node03.log``."""
+    name = "/".join(file.rpartition(":")[2].split("/")[-2:])
+    named = [host for host in hosts if re.search(rf"(?<!\w)(?<!\d-){re.escape(short_host(host))}(?!-?\w)", name)]
+    return named[0] if len(named) == 1 else None
 
 
 def _is_of_accounting(record: Record) -> bool:

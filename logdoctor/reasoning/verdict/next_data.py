@@ -26,14 +26,14 @@ def collect_for_cause(state: JobState, first_failure: Record | None, words: Cata
 
     It begins with the process whose output to read first, if the logs name it. The rest fits the formats of the log.
     """
-    fitting = [words(f"collect.{name}") for name in FORMATS if name in state.formats and not _is_given(name, state)]
-    scheduler = [] if _is_given("slurm", state) else _ask_scheduler(state, words)
+    fitting = [words(f"collect.{name}") for name in FORMATS if name in state.formats and not is_given(name, state)]
+    scheduler = [] if is_given("slurm", state) else _ask_scheduler(state, words)
     living = ("kernel",) if state.named_ends.first_death else ("kernel", "stacks")
-    machine = [words(f"collect.{name}") for name in living if not _is_given(name, state)]
+    machine = [words(f"collect.{name}") for name in living if not is_given(name, state)]
     return (*_begin_with(state, first_failure, words), *fitting, *scheduler, *machine)
 
 
-def _is_given(name: str, state: JobState) -> bool:
+def is_given(name: str, state: JobState) -> bool:
     """Return whether the data that an advice asks for is among the inputs."""
     given = GIVEN.get(name)
     if given is None:
