@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from logdoctor.model import Record, Value
 from logdoctor.model.catalogue import Catalogue
 from logdoctor.pack.regexes import later
 from logdoctor.reasoning.job_state import JobState
 
+EXCERPT = 12
+"""Lines of a log that is an excerpt, as people paste it."""
+DEVICE_FORMATS = frozenset({"nccl", "c10d", "cuda", "kernel", "gpu"})
 FORMATS = ("nccl", "c10d", "elastic", "openmpi", "mpich")
 """Formats with data of their own to collect, by the keys of the words."""
 GIVEN: dict[str, str] = {
@@ -28,9 +33,24 @@ def collect_for_cause(state: JobState, first_failure: Record | None, words: Cata
     """
     fitting = [words(f"collect.{name}") for name in FORMATS if name in state.formats and not is_given(name, state)]
     scheduler = [] if is_given("slurm", state) else _ask_scheduler(state, words)
-    living = ("kernel",) if state.named_ends.first_death else ("kernel", "stacks")
-    machine = [words(f"collect.{name}") for name in living if not is_given(name, state)]
-    return (*_begin_with(state, first_failure, words), *fitting, *scheduler, *machine)
+    machine = [words(f"collect.{name}") for name in _of_machine(state, first_failure) if not is_given(name, state)]
+    return (*_whole_output(state, words), *_begin_with(state, first_failure, words), *fitting, *scheduler, *machine)
+
+
+def _whole_output(state: JobState, words: Catalogue) -> list[str]:
+    """Return the demand for the whole log if there is only an excerpt, which shows no steps and no start."""
+    lines = sum(state.lives.line_counts.values())
+    return [words("collect.whole")] if 0 < lines <= EXCERPT and state.steps.first is None else []
+
+
+def _of_machine(state: JobState, first_failure: Record | None) -> Iterator[str]:
+    """Yield what to ask of the machines: their kernels if something died or a device is in play, stacks if all is still."""
+    told = first_failure is not None and first_failure.fields.get("signal") is None
+    devices = not DEVICE_FORMATS.isdisjoint(state.formats)
+    if state.named_ends.first_death or devices or not told:
+        yield "kernel"
+    if not state.named_ends.first_death and not told:
+        yield "stacks"
 
 
 def is_given(name: str, state: JobState) -> bool:
