@@ -12,7 +12,7 @@ from logdoctor.reasoning.job_state import JobState
 EXCERPT = 12
 """Lines of a log that is an excerpt, as people paste it."""
 DEVICE_FORMATS = frozenset({"nccl", "c10d", "cuda", "kernel", "gpu"})
-FORMATS = ("nccl", "c10d", "elastic", "openmpi", "mpich")
+FORMATS = ("nccl", "c10d", "elastic", "openmpi", "mpich", "kubernetes")
 """Formats with data of their own to collect, by the keys of the words."""
 GIVEN: dict[str, str] = {
     "nccl": r"kind nccl\.(?:comm_init|bootstrap|interfaces|channel\w*)|setting NCCL_DEBUG=(?:INFO|TRACE)",
