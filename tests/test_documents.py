@@ -146,3 +146,10 @@ def test_no_reader_is_imported_for_a_plain_log():
 )
 def test_host_of_a_document_by_its_name(name, host):
     assert host_in_name(name) == host
+
+
+def test_dumps_draw_the_grid_of_ranks_and_collectives(knowledge):
+    dumps = sorted((SAMPLES / "flight-recorder").iterdir())
+    states = diagnose([str(path) for path in dumps], knowledge=knowledge).job.standings
+    assert {state.rank for state in states} == {0, 2}
+    assert any(state.waits is not None for state in states)

@@ -5,6 +5,8 @@ The report draws it as a grid. It decides nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from logdoctor.model import CollectiveState, Moment, Record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.questions.collectives import list_states, list_waits
@@ -20,9 +22,26 @@ def collective_states(timeline: Timeline, state: JobState) -> tuple[CollectiveSt
     """Return the states of the ranks, sorted by group and rank."""
     waits = _oldest_waits(timeline)
     states = {key: record for key, record in list_states(timeline).items() if "last_enqueued" in record.fields}
-    keys = sorted(waits.keys() | states.keys())[:MAX_STATES]
+    told = {key: _state(key, waits.get(key), states.get(key)) for key in waits.keys() | states.keys()}
+    told |= {(dumped.group, dumped.rank): dumped for dumped in _dumped_states(timeline)}
     most = state.processes.expected or 1 << 22
-    return tuple(_state(key, waits.get(key), states.get(key)) for key in keys if key[1] < most)
+    return tuple(told[key] for key in sorted(told)[:MAX_STATES] if key[1] < most)
+
+
+def _dumped_states(timeline: Timeline) -> Iterator[CollectiveState]:
+    """Yield how far each rank came in each group by the dump of its Flight Recorder."""
+    for record in timeline.of("flight_recorder.group"):
+        fields, waits = record.fields, _number(record.fields.get("waits_in"))
+        if record.rank is not None:
+            yield CollectiveState(
+                group=str(fields.get("description") or fields.get("pg", "")),
+                rank=record.rank,
+                waits=waits,
+                op=str(fields.get("op", "")) if waits is not None else "",
+                started=_number(fields.get("enqueued")),
+                completed=_number(fields.get("completed")),
+                at=Moment(record.line.file, record.line.number, record.time),
+            )
 
 
 def _oldest_waits(timeline: Timeline) -> dict[Key, Wait]:
