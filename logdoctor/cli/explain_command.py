@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,15 +62,17 @@ def explanation(query: str, lang: str, folders: Sequence[Path], *, full: bool) -
 
     Raise `LogdoctorError` if nothing is known of it.
     """
-    yield from _answer(query, lang, folders, full=full) if query else _catalogues(lang)
+    yield from _answer(query, lang, folders, cache(partial(_read, folders)), full=full) if query else _catalogues(lang)
 
 
-def _answer(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> Iterator[str | Diagnosis]:
+def _answer(
+    query: str, lang: str, folders: Sequence[Path], book: Callable[[], Ruleset], *, full: bool
+) -> Iterator[str | Diagnosis]:
     from logdoctor.codes.search import find_catalogues, find_codes
     from logdoctor.codes.table import labels
 
     lists = find_catalogues(query)
-    rules = () if lists or "." not in query else _rules_named(query, folders)
+    rules = () if lists or "." not in query else _rules_named(query, book().rules)
     entries = () if lists or rules else find_codes(query)
     for catalogue in lists:
         yield from _codes(catalogue, lang)
@@ -79,29 +82,28 @@ def _answer(query: str, lang: str, folders: Sequence[Path], *, full: bool) -> It
         for entry in entries:
             yield from (*_page(entry, lang, full=full), "")
         if entries and query.isalpha() and not any(entry.columns.get("see") for entry in entries):
-            others = _named(query, _read(folders).rules)
+            others = _named(query, book().rules)
             yield from [f"{labels(lang)['see']}: {', '.join(others)}"] if others else ()
     if not lists and not entries:
-        yield from _answer_without_code(query, lang, folders, rules or _rules_named(query, folders), full=full)
+        yield from _answer_without_code(query, lang, folders, book(), full=full)
 
 
 def _answer_without_code(
-    query: str, lang: str, folders: Sequence[Path], found: Sequence[Rule], *, full: bool
+    query: str, lang: str, folders: Sequence[Path], book: Ruleset, *, full: bool
 ) -> Iterator[str | Diagnosis]:
     """Explain a signature, a rule, or a line of a log."""
     from logdoctor.cli.rule_page import rule_rows
     from logdoctor.codes.search import code_names
     from logdoctor.model import LogdoctorError
 
-    if found:
-        book = _read(folders)
+    if found := _rules_named(query, book.rules):
         signature = book.signatures.get(found[0].signature)
         title, *rows = rule_rows(query, found, signature.near if signature else (), lang, book.defects, full=full)
         yield from _layout(": ".join(filter(None, title)), rows)
     elif " " in query and (diagnosis := _diagnose(query, lang, folders)) is not None:
         yield diagnosis
     else:
-        rules = _read(folders).rules
+        rules = book.rules
         names = {*code_names(), *(rule.signature for rule in rules), *(rule.id for rule in rules)}
         near = _named(query, rules) or similar(query, sorted(names), MOST_PROPOSALS, LEAST_SIMILARITY)
         named = f"did you mean {', '.join(near[:MOST_PROPOSALS])}?"
@@ -116,11 +118,10 @@ def _read(folders: Sequence[Path]) -> Ruleset:
     return read(all_folders(folders))
 
 
-def _rules_named(query: str, folders: Sequence[Path]) -> Sequence[Rule]:
+def _rules_named(query: str, rules: Sequence[Rule]) -> Sequence[Rule]:
     """Return the rules of a signature, the one rule of this id, or the rules of the only signature with this word."""
     from logdoctor.cli.rule_page import find_rules
 
-    rules = _read(folders).rules
     named = _named(query, rules)
     return find_rules(named[0] if len(named) == 1 else query, rules)
 

@@ -62,6 +62,8 @@ def spell_out(sentence: str) -> Iterator[str]:
 
     ``{Rank {rank}|A process} ended`` stands for ``Rank {rank} ended`` and ``A process ended``.
     """
+    if "|" not in sentence:  # as most are
+        return iter((sentence,))
     return map("".join, product(*map(_alternatives, _split_at_braces(sentence))))
 
 
