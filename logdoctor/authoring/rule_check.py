@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from logdoctor.model import CALM, Cause, Diagnosis, Example, Rule
 from logdoctor.pipeline.diagnosis import diagnose
 from logdoctor.pipeline.knowledge import Knowledge, gather
 from logdoctor.ruleset.loading import Ruleset, read
+
+_BRACES = re.compile(r"\{[^{}]*\}")
 
 
 class FailedExample(Struct, frozen=True):
@@ -53,10 +56,22 @@ def _compare(rule: Rule, example: Example, kind: str, expected: str, pack: Knowl
     if actual != expected:
         yield FailedExample(rule.id, where, kind, expected, actual)
         return
+    for told in _unfilled(diagnosis.causes[:1], example.log):
+        yield FailedExample(rule.id, where, f"the words for the {kind}", "filled", told)
     for name, value in example.finds:
         found = _value(diagnosis.causes[0], name) if diagnosis.causes else None
         if value not in (found if isinstance(found, tuple) else (found,)):
             yield FailedExample(rule.id, where, f"{kind}, '{name}'", str(value), str(found))
+
+
+def _unfilled(causes: Sequence[Cause], log: str) -> Iterator[str]:
+    """Yield the title or cause in which a place was left open. A value of the log may hold braces."""
+    for told in (text for cause in causes for text in (cause.title, cause.summary)):
+        own = told
+        for braces in _BRACES.findall(log):
+            own = own.replace(braces, "")
+        if "{" in own:
+            yield told
 
 
 def diagnose_text(log: str, pack: Knowledge) -> Diagnosis:
