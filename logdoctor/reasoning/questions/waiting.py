@@ -23,6 +23,8 @@ from logdoctor.reasoning.timeline import Timeline
 GAVE_UP = (-6, 134)
 """Exit codes of SIGABRT, by which torch's watchdog ends a process that waited in vain."""
 MIN_LISTED = 3
+MANY_STARTS = 4
+"""So many times the world size is no second launch beside the first."""
 MIN_RANKS = 2
 MIN_LINES = 4
 """Fewer lines of a barrier may be a short wait."""
@@ -112,7 +114,8 @@ def store_barrier(t: Timeline, state: JobState) -> Iterator[Record]:
     - ``ledger.never_came``  some ranks of the world did not come (on the first line of a rank that waits or timed out):
       missing, missing_hosts, joined, world
     - ``ledger.world_exceeded``  more processes came than the world has ranks (on the first line that says so): rank
-      (the rank that prints it), world, joined
+      (the rank that prints it), world, joined, excess (``twice``: each rank was counted twice; ``many``: so many
+      that earlier starts are counted too)
 
     Each process adds one to a counter in the store. Until all have come, it prints its global rank, the group size and
     the counter every ten seconds. If as many ranks print as the counter says, the other ranks have not come. A group of
@@ -128,7 +131,7 @@ def store_barrier(t: Timeline, state: JobState) -> Iterator[Record]:
         elif (match := _BARRIER.search(record.text[:SEARCHED])) and len(told := number_fields(match.groupdict())) == 3:
             if told["joined"] > told["world"] and not exceeded:
                 exceeded = True
-                yield derive_record("world_exceeded", record, **told)
+                yield derive_record("world_exceeded", record, **told, excess=_excess(told["joined"], told["world"]))
             if told["world"] != world:
                 waits, world, joined, is_complete = [], told["world"], 0, False
             waits.append(Wait(told["rank"], record, "barrier"))
@@ -140,6 +143,10 @@ def store_barrier(t: Timeline, state: JobState) -> Iterator[Record]:
     if is_told and first and missing and len(ranks) == joined == world - len(missing) and 2 * joined >= world:
         hosts = state.processes.hosts_with(missing)
         yield derive_record("never_came", first, missing=missing, missing_hosts=hosts, joined=joined, world=world)
+
+
+def _excess(joined: int, world: int) -> str | None:
+    return "twice" if joined == 2 * world else "many" if joined >= MANY_STARTS * world else None
 
 
 @asks("gives up", "elastic.config", "elastic.failure_summary")
