@@ -62,6 +62,12 @@ def test_log_without_an_end_advises_the_rank_of_the_first_failure():
     assert advice(log)[0] == "Read the output of rank 7. The first failure here is its own."
 
 
+def test_bare_error_of_nccl_advises_its_log_and_no_recorder():
+    log = "NCCL error in: /build/NCCLUtils.hpp:317, unhandled system error, NCCL version 2.21.5\n"
+    told = advice(log)
+    assert "NCCL_DEBUG=INFO" in told[0] and "/dev/shm" in told[1] and not any("DUMP_ON_TIMEOUT" in t for t in told)
+
+
 def test_job_state_holds_the_first_death():
     died = diagnose(io.BytesIO(ENTRY.encode())).job.first_death
     assert (died.rank, died.host, died.why) == (8, "ice-08", "exit code 1")
