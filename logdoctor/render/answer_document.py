@@ -14,6 +14,7 @@ from logdoctor.model import CALM, Cause, Culprit, Diagnosis, Evidence, JobSummar
 from logdoctor.model.escape import escape_all
 from logdoctor.model.numbers import number
 from logdoctor.model.sentences import split_sentences
+from logdoctor.pack.regexes import later
 from logdoctor.render import details
 from logdoctor.render.catalogue import Catalogue
 from logdoctor.render.columns import shorten_end, values_in, words_in
@@ -33,6 +34,8 @@ MARKS = {"failed": "✗", "stopped": "■", "finished": "✓"}
 NOT_JUDGED = "?"
 MOST_GUESSES = 3
 LONGEST_QUOTE = 60
+_PLACE = later(r"\bin: \S{1,200}:\d{1,6}(?=, )")
+"""Place in the source of a library, which stands before what went wrong."""
 """Characters of a log line in a headline."""
 LAST_LINES = 3
 
@@ -90,6 +93,7 @@ def _unknown(diagnosis: Diagnosis, words: Catalogue) -> str:
     said = next((line.line.text.strip() for line in diagnosis.unexplained), "")
     if frame := find_frame(said):
         return words("unknown.frames", frame=frame.told)
+    said = _PLACE.sub("…", said)
     return words("unknown.line", text=shorten_end(said, LONGEST_QUOTE)) if said else words("unknown")
 
 
