@@ -106,11 +106,17 @@ def _of_job(shown: Shown, _: Values, state: JobState) -> Values:
 
 
 def _of_lines(shown: Shown, _: Values, state: JobState) -> Values:
-    """Provide the fields and captured groups of the lines, and ``rank``, ``host`` and ``pid`` of their sources."""
+    """Provide the fields and captured groups of the lines, and ``rank``, ``host`` and ``pid`` of their sources.
+
+    A line that only adds values may be of another process.
+    """
     values: Values = {}
+    proofs = {m.record.order for m in (*shown.matches, *shown.blaming)}
     for m in reversed(shown.telling):
         pid = m.record.fields.get("pid") if m.record.is_about_others else m.record.pid
         source = {"rank": state.processes.rank_of(m.record), "host": state.processes.host_of(m.record), "pid": pid}
+        if m.record.order not in proofs and state.processes.same(m.record, shown.decisive[0].record) != "yes":
+            source = {}
         values |= {**m.record.fields, **m.captured, **{k: v for k, v in source.items() if v is not None}}
     return values
 
