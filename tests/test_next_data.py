@@ -65,7 +65,8 @@ def test_log_without_an_end_advises_the_rank_of_the_first_failure():
 def test_bare_error_of_nccl_advises_its_log_and_no_recorder():
     log = "NCCL error in: /build/NCCLUtils.hpp:317, unhandled system error, NCCL version 2.21.5\n"
     told = advice(log)
-    assert "NCCL_DEBUG=INFO" in told[0] and "/dev/shm" in told[1] and not any("DUMP_ON_TIMEOUT" in t for t in told)
+    assert ("NCCL_DEBUG=INFO" in told[0], "/dev/shm" in told[1]) == (True, True)
+    assert not any("DUMP_ON_TIMEOUT" in t for t in told)
 
 
 def test_job_state_holds_the_first_death():

@@ -47,7 +47,10 @@ BARRIER = "Waiting in store based barrier to initialize process group for rank: 
 
 def test_more_processes_than_the_world_size_are_reported() -> None:
     (found,) = derive_records(BARRIER.format(2))
-    assert (found.kind, found.fields) == ("ledger.world_exceeded", {"rank": 2, "world": 2, "joined": 4, "excess": "twice"})
+    assert (found.kind, found.fields) == (
+        "ledger.world_exceeded",
+        {"rank": 2, "world": 2, "joined": 4, "excess": "twice"},
+    )
 
 
 def test_fewer_processes_than_the_world_size_give_nothing() -> None:

@@ -26,7 +26,9 @@ Ask = Callable[[Timeline, JobState], Iterable[Record]]
 MAX_RANKS = 4096
 SEARCHED = 4000
 """Characters of a text that a question searches."""
-_DONE = later(r"(?i)\b(?:saved|successfully|finished|completed?(?! (?:epoch|step|iteration)s?\b)|done|took)\b|: +100 ?%$")
+_DONE = later(
+    r"(?i)\b(?:saved|successfully|finished|completed?(?! (?:epoch|step|iteration)s?\b)|done|took)\b|: +100 ?%$"
+)
 
 
 class Question(Struct, frozen=True):
