@@ -158,7 +158,7 @@ def _job_of(record: Record) -> str:
 
 
 class _Jobs(Struct, frozen=True):
-    """Which batch job this one is."""
+    """The number of the batch job that this one is, as far as it is known."""
 
     own: frozenset[str]
     others: int

@@ -24,7 +24,7 @@ _CONTAINER = re.compile(r"[0-9a-f]{12}(?:[0-9a-f]{52})?")
 _JOB_ID = re.compile(r"\d+(?:_\d+)?")
 _EACH_PROCESS = 'for p in $(pgrep -u "$USER" python); do py-spy dump --pid $p; done'
 _RECORDER_FILES = ("/tmp/nccl_trace_rank_*", ".cache/torch/comm_lib_trace_rank_*")  # noqa: S108 - read only
-"""Where PyTorch writes the dumps unless told: up to 2.8, and from 2.9 below the home folder
+"""Files in which PyTorch writes the dumps unless told: up to 2.8, and from 2.9 below the home folder
 (torch/csrc/distributed/c10d/FlightRecorder.cpp)."""
 
 
@@ -42,7 +42,7 @@ def _is_open(diagnosis: Diagnosis) -> bool:
 
 
 class _Gatherer:
-    """What is asked of each tool of a job."""
+    """The questions to each tool of a job."""
 
     def __init__(self, diagnosis: Diagnosis, state: JobState, words: Catalogue) -> None:
         self.words, self.state, self.job = words, state, diagnosis.job

@@ -43,7 +43,7 @@ def collect_for_cause(state: JobState, first_failure: Record | None, words: Cata
         fitting = [words("collect.nccl-error"), *([words("collect.nccl-usual")] if bare["system"] else [])]
     scheduler = [] if is_given("slurm", state) else _ask_scheduler(state, words)
     machine = [words(f"collect.{name}") for name in _of_machine(state, first_failure) if not is_given(name, state)]
-    output = [*_whole_output(state, words), *_begin_with(state, first_failure, words)]
+    output = _begin_with(state, first_failure, words) or _whole_output(state, words)
     first = (*fitting, *output) if bare else (*output, *fitting)
     return (*first, *scheduler, *machine)
 
