@@ -25,7 +25,9 @@ MAX_LINES = 120
 MAX_LINE_CHARS = 1000
 
 _PREFIX = later(r"\s*(?:\[(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10})\] ?)?(?P<rest>.*)", regex.DOTALL)
-_FRAME = later(r"\[ *\d+\] (?:\[\d+,\d+\]<std\w{3}>:)?(?:(?P<lib>[^\s(\[]{1,400})(?:\((?P<function>[^()+]{0,300})[^)]{0,40}\))?)")
+_FRAME = later(
+    r"\[ *\d+\] (?:\[\d+,\d+\]<std\w{3}>:)?(?:(?P<lib>[^\s(\[]{1,400})(?:\((?P<function>[^()+]{0,300})[^)]{0,40}\))?)"
+)
 _SYSTEM = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|open-pal|open-rte)[.-]|ld-linux|linux-vdso")
 _SIGNAL = (
     ("signal", later(r"Signal: .{0,80}?\((\d{1,3})\)")),
