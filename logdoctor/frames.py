@@ -119,7 +119,7 @@ _INTERPRETER = later(
     r"_?Py[A-Z_]|_PyEval|method_vectorcall|cfunction_|function_code_fastcall|pymain|call_function|slot_tp|builtin_"
     r"|(?:__)?clone\d?$|start_thread|__libc_start|_start$|__restore_rt|main$|raise$|abort$|gsignal$|__pthread_kill|killpg$"
     r"|__GI_|std::terminate|__cxa_|__cxxabiv1|execute_native_thread|ucs_(?:handle_|debug_|error_|fatal_)|c10::(?:Error|detail)"
-    r"|__assert|__libc_message|malloc_printerr|_int_free|opal_backtrace|mca_base_show|skgesig"
+    r"|__assert|__libc_message|malloc_printerr|_int_(?:free|malloc)|__libc_(?:malloc|free|calloc|realloc)|cfree|malloc_consolidate|\.annobin_|opal_backtrace|mca_base_show|skgesig"
 )
 """Functions of a run-time, which say nothing of the failure."""
 _APIS = {

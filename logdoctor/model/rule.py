@@ -62,7 +62,7 @@ MEASURED = tuple(
 ONCE = ("recorder", "checks", "store-log", "nccl-log", "blocking")
 """Things that only make the next failure tell more. To start again with them is worth one attempt."""
 LOOKS = tuple(
-    "counters dead driver dumps first-error head host kernel node other-ranks peer peer-stack sender server stack"
+    "counters dead driver dumps first-error head heap host kernel node other-ranks peer peer-stack sender server stack"
     " stacks store values".split()
 )
 """Looks that would decide what to do."""

@@ -25,7 +25,9 @@ MAX_LINES = 120
 MAX_LINE_CHARS = 1000
 
 _PREFIX = later(r"\s*(?:\[(?P<host>[\w.-]{1,255}):(?P<pid>\d{1,10})\] ?)?(?P<rest>.*)", regex.DOTALL)
-_FRAME = later(r"\[ *\d+\] (?:(?P<lib>[^\s(\[]{1,400})(?:\((?P<function>[^()+]{0,300})[^)]{0,40}\))?)")
+_FRAME = later(
+    r"\[ *\d+\] (?:\[\d+,\d+\]<std\w{3}>:)?(?:(?P<lib>[^\s(\[]{1,400})(?:\((?P<function>[^()+]{0,300})[^)]{0,40}\))?)"
+)
 _SYSTEM = later(r"lib(?:c|pthread|stdc\+\+|gcc_s|open-pal|open-rte)[.-]|ld-linux|linux-vdso")
 _SIGNAL = (
     ("signal", later(r"Signal: .{0,80}?\((\d{1,3})\)")),
@@ -73,10 +75,11 @@ def read_crash(head: Message, _fields: Mapping[str, Value], below: Iterator[Mess
 
     Fields: signal, code, address, ``frames`` (functions, innermost first), ``library``.
     """
-    texts, taken, frames, libraries = ["Process received signal"], list[int](), list[str](), list[str]()
+    taken, frames, libraries = list[int](), list[str](), list[str]()
     values: dict[str, Value] = {}
     signal_at = head.text.find("Signal: ")
-    if signal_at > 0:  # two processes wrote at once, so the next line follows the head without a line break
+    texts = ["Process received signal"] if "Process received signal" in head.text else []
+    if signal_at >= 0:  # the head was cut, or the lines of two processes ran into one
         texts.append(head.text[signal_at:])
         values.update(_first_matches(_SIGNAL, texts[-1]))
     evidence = 0

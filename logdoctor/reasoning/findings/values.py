@@ -17,7 +17,7 @@ from logdoctor.reasoning.identity.addresses import bare_address, is_address, is_
 from logdoctor.reasoning.job_state import JobState
 
 OF_CULPRIT = ("rank", "host", "pid", "gpu")
-OF_ONE = ("rank", "pid", "gpu", "device", "wanted", "free", "capacity")
+OF_ONE = ("rank", "pid", "gpu", "device", "wanted", "free", "capacity", "visitor", "meant")
 """Slots that tell values of one rank. They are not told if several ranks show the failure."""
 OF_EXAMINED = (
     "rank",
