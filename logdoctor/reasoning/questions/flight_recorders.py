@@ -17,6 +17,7 @@ from logdoctor.reasoning.derived import derive_of_other, derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.questions import asks
 from logdoctor.reasoning.questions.collectives import find_mismatch, mismatch_records
+from logdoctor.reasoning.questions.standing import with_stacks
 from logdoctor.reasoning.questions.waiting import Wait, awaited
 from logdoctor.reasoning.timeline import Timeline
 
@@ -45,13 +46,13 @@ class Group(Struct):
         return any(self.count(rank, "completed") >= wait.number for rank in self.members if rank != wait.who)
 
 
-@asks("flight_recorder.dump", "flight_recorder.group")
+@asks("flight_recorder.dump", "flight_recorder.group", "tells stack")
 def hang_in_dumps(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield who holds up the others, on a line of each such rank and on that of the first rank that waits.
 
     - ``ledger.held_up``  late, late_hosts, by (``call``: it has not enqueued the call, ``device``: its peers ended the
       call, ``dump``: it wrote no dump), seq, op, group, waiting (number of ranks that wait), last_op, last_seq, frame
-      (of the call, or of its last one)
+      (of the call, or of its last one), and where it stands by its stack, see `standing`
     - ``ledger.collective_mismatch``  all wait at one point in different calls, see `collectives`
 
     A rank without a dump is named only if no other is, because a dump may not have been collected.
@@ -63,11 +64,11 @@ def hang_in_dumps(t: Timeline, state: JobState) -> Iterator[Record]:
     late = sorted(still | {*awaited((), waits)})
     if late:
         by = "device" if still.issuperset(late) else "call"
-        yield from _held_up(groups, late, by, dumps, state)
+        yield from with_stacks("late", _held_up(groups, late, by, dumps, state), t, state)
     elif mismatch := [record for group in groups for record in _mismatch(group, state)]:
         yield from mismatch
     elif missing := sorted({rank for group in groups for rank in _without_dump(group, dumps)}):
-        yield from _held_up(groups, missing, "dump", dumps, state)
+        yield from with_stacks("late", _held_up(groups, missing, "dump", dumps, state), t, state)
 
 
 def _groups(t: Timeline, dumps: Collection[int]) -> list[Group]:

@@ -80,10 +80,7 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
     (data loader workers, launchers, helpers of compilers). Stacks are compared without the frames below a communication
     call, and without the C library's waiting calls elsewhere.
     """
-    dumps = [e for e in t.of("tells stack") if not e.reports_own_end or e.fields.get("signal") == SIGABRT]
-    latest = {(state.processes.process_of(e), _thread(e)): e for e in dumps if e.fields.get("frames")}
-    found = (place for e in latest.values() if (place := place_of(e)) is not None)
-    places = sorted(found, key=lambda p: p.record.order)
+    places = latest_places(t, state)
     odd, others = _split_odd(places) if places else ([], [])
     if len(places) < MIN_STACKS and not (odd and others and odd[0].what in _NAMED_ACTIVITIES):
         return
@@ -93,6 +90,14 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
         first = others[0]
         yield _derive("same_stack", first, at=first.what, function=first.call, count=len(others))
         yield from _absent_records(others, state)
+
+
+def latest_places(t: Timeline, state: JobState) -> list[Place]:
+    """Return where each process stands by its latest dump, in reading order."""
+    dumps = [e for e in t.of("tells stack") if not e.reports_own_end or e.fields.get("signal") == SIGABRT]
+    latest = {(state.processes.process_of(e), _thread(e)): e for e in dumps if e.fields.get("frames")}
+    found = (place for e in latest.values() if (place := place_of(e)) is not None)
+    return sorted(found, key=lambda p: p.record.order)
 
 
 def _thread(record: Record) -> Value | None:
@@ -214,14 +219,11 @@ def _name_difference(a: Place, b: Place) -> tuple[str, str]:
 
 
 def _derive(kind: str, place: Place, /, **fields: Value) -> Record:
-    return replace(derive_record(kind, place.record, **fields), line=_line(place))
-
-
-def _line(place: Place) -> Line:
-    """Return the line of the dump that shows the call.
-
-    If that line was not kept, return the first line.
-    """
     path, _, function = place.call.rpartition(":")
-    wanted = (function, path.rpartition("/")[2])
-    return next((line for line in place.record.lines if all(part in line.text for part in wanted)), place.record.line)
+    line = find_frame(place.record, function, path.rpartition("/")[2])
+    return replace(derive_record(kind, place.record, **fields), line=line)
+
+
+def find_frame(dump: Record, *parts: str) -> Line:
+    """Return the line of a dump that holds these parts of a frame, if it was not kept the first line."""
+    return next((line for line in dump.lines if all(part in line.text for part in parts)), dump.line)
