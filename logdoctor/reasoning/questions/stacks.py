@@ -27,6 +27,8 @@ _HELPER_PROCESS = later(
     r"|launcher/api\.py|agent/server|compile_worker|wandb/(?:sdk|service)|ray/_private|run_forever"
     r"|prted?_|orted_|hydra_|HYD_|accelerate/commands|deepspeed/launcher|pin_memory\.py"
 )
+_SERVICE = later(r"recv_requests|broadcast_pyobj|busy_loop|dequeue|acquire_read|serve_forever")
+"""Calls in which the workers of an inference engine wait for the next request."""
 _COMM = later(
     r"distributed_c10d\.py:|distributed/nn/functional|dist(?:ributed)?/comm|comm/(?:comm|torch)\.py|wait_for_everyone"
     r"|(?:^|[ :>])(?:P?MPI_[A-Z]\w+|p?nccl(?:All|Reduce|Broadcast|Send|Recv|Group|Comm)\w*|hvd\w*|horovod_\w+)"
@@ -73,6 +75,7 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
       ``comm`` (waits in another call), ``gpu`` (waits for its GPU), data, save, load, eval, compile, file or work.
     - ``ledger.others_stack``  one of the others, if no dump of them stands below the odd one: the same fields
     - ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
+    - ``ledger.lone_wait``   the only stacks are of one or two processes that wait in a collective, and no step follows
     - ``ledger.absent_stack``  all ranks but a few wait in the same collective, and no step follows: function, missing,
       missing_hosts, ranks (the waiting ones)
 
@@ -83,6 +86,7 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
     places = latest_places(t, state)
     odd, others = _split_odd(places) if places else ([], [])
     if len(places) < MIN_STACKS and not (odd and others and odd[0].what in _NAMED_ACTIVITIES):
+        yield from _lone_waits(places, state)
         return
     if odd:
         yield from _odd_records(odd, others, state)
@@ -120,7 +124,14 @@ def _frames(record: Record) -> list[str]:
         if isinstance(frames, str)
         else [*map(str, reversed(frames if isinstance(frames, tuple) else (frames,)))]
     )
-    return [short for name in names if (short := _VARIABLE_PARTS.sub("", name).strip())]
+    return [short for name in names if (short := _without_variable_parts(name).strip())]
+
+
+def _without_variable_parts(name: str) -> str:
+    """Return ``initialize`` for ``initialize<bool, A<B>>(…)``: the innermost templates first."""
+    while (shorter := _VARIABLE_PARTS.sub("", name)) != name:
+        name = shorter
+    return name
 
 
 def place_of(record: Record) -> Place | None:
@@ -190,6 +201,19 @@ def _odd_records(odd: Sequence[Place], others: Sequence[Place], state: JobState)
     return [_derive("odd_stack", first, **fields), _derive(kind, compared, **fields)]
 
 
+def _lone_waits(places: Sequence[Place], state: JobState) -> Iterator[Record]:
+    """Yield a record if all processes wait in a collective. A service that waits for its next request does not hang."""
+    waits = [p for p in places if isinstance(p, Wait) and p.what == "comm" and not _SERVICE.search(" > ".join(p.stack))]
+    if waits and len(waits) == len(places) and not _goes_on(places, state):
+        yield _derive("lone_wait", waits[0], function=waits[0].call)
+
+
+def _goes_on(places: Sequence[Place], state: JobState) -> bool:
+    """Return whether a step surely came after the last stack."""
+    last, step = max(places, key=lambda p: p.record.order), state.steps.last
+    return step is not None and state.surely_after(step, last.record)
+
+
 def _absent_records(places: Sequence[Place], state: JobState) -> Iterator[Record]:
     """Yield a record if the stacks of all known ranks but a few are there.
 
@@ -199,9 +223,8 @@ def _absent_records(places: Sequence[Place], state: JobState) -> Iterator[Record
     world = max(state.processes.min_world_size, max((wait.who for wait in waits), default=UNKNOWN) + 1)
     missing = awaited(range(world), waits)
     few = max(1, len(waits) // MIN_STACKS_PER_ODD)
-    last, step = max(places, key=lambda p: p.record.order), state.steps.last
-    goes_on = step is not None and state.surely_after(step, last.record)
-    if len(waits) == len(places) and 0 < len(missing) <= few and not goes_on:
+    last = max(places, key=lambda p: p.record.order)
+    if len(waits) == len(places) and 0 < len(missing) <= few and not _goes_on(places, state):
         ranks, hosts = tuple(sorted(wait.who for wait in waits)), state.processes.hosts_with(missing)
         fields: dict[str, Value] = {"missing": tuple(missing), "missing_hosts": hosts, "ranks": ranks}
         yield _derive("absent_stack", last, function=last.call, **fields)
