@@ -36,6 +36,39 @@ def py_spy(ranks: int, record: int):
     return run
 
 
+SHARDS = """python - <<'P'
+import os, struct
+os.makedirs("shards"), os.makedirs("logs", exist_ok=True)
+for rank in range(4):
+    for step in range(40):
+        path = f"shards/{rank}-{step:03}.bin"
+        if (rank, step) == STUCK:
+            os.mkfifo(path)
+        else:
+            open(path, "wb").write(struct.pack("<32f", *(0.1 * ((rank + step + i) % 7) for i in range(32))))
+P
+"""
+
+
+def recorded(stuck: tuple[int, int] | None, *options: str, late: int, all_stacks: bool = False):
+    """A job whose ranks write the dumps of their Flight Recorders. Of the late rank, or of all, a stack is taken."""
+
+    def run(bench: Bench) -> None:
+        host = bench.host()
+        host.run("bash", "-c", SHARDS.replace("STUCK", str(stuck)), log="")
+        environment = {"TORCH_FR_BUFFER_SIZE": "200"}
+        job = host.start(*torchrun(4, "averaged.py", "--dump-to", str(bench.logs), *options), env=environment)
+        wait_for(job, "step 4 loss")
+        bench.run("sleep", "14", log="")
+        for rank in range(4) if all_stacks else (late,):
+            host.run("py-spy", "dump", "--pid", str(host.rank(rank)), log=f"rank{rank}.stack.log")
+        bench.run("sleep", "14", log="")
+        job.stop()
+        job.wait(5)
+
+    return run
+
+
 def gdb(bench: Bench) -> None:
     """Native stacks of both ranks, in one file after the log."""
     job = stuck(bench)
@@ -97,6 +130,30 @@ EXPERIMENTS = (
         also=("app.dataloader", "app.hang"),
         evidence=("__getitem__", "finetune.py"),
         hung=True,
+    ),
+    Experiment(
+        case="hang-recorder-and-stack",
+        label="collective.straggler",
+        title="Flight Recorders name rank 2, whose stack shows it reading a shard",
+        story="""Four ranks average their gradients by gloo. Rank 2 reads a shard from storage that never answers (a named pipe). After 20
+        seconds each rank writes the dump of its Flight Recorder, a pickle; py-spy took the stack of rank 2 alone.""",
+        run=recorded((2, 9), late=2),
+        needs=TORCH,
+        culprit={"rank": 2},
+        also=("app.dataloader", "app.hang"),
+        evidence=("read_shard",),
+    ),
+    Experiment(
+        case="hang-recorder-gil",
+        label="collective.straggler",
+        title="Three Flight Recorders wait, rank 1 wrote no dump because a search holds the GIL",
+        story="""Four ranks average their gradients by gloo. Rank 1 searches a text by an expression that backtracks without end and holds the
+        GIL, so its timer writes no dump. The other three write theirs as JSON; py-spy took the stacks of all four ranks.""",
+        run=recorded(None, "--format", "json", "--pattern", r"(a+)+$", late=1, all_stacks=True),
+        needs=TORCH,
+        culprit={"rank": 1},
+        also=("collective.timeout", "app.hang"),
+        evidence=("clean", "nccl_trace", "all_reduce"),
     ),
     Experiment(
         case="hang-gdb-loader",
