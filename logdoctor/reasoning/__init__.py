@@ -286,7 +286,7 @@ class Reasoner:
     @property
     def _lone_wait(self) -> Record | None:
         """Return the stack of a process that waits for others, if no other process is seen."""
-        return next((e for e in self._conclusions.derived if e.kind == "ledger.lone_wait"), None)
+        return next((e for e in self._conclusions.derived if "alone" in e.fields), None)
 
     def _collect(self, verdict: Verdict, failures: Sequence[Record], words: Catalogue) -> tuple[str, ...]:
         if verdict == "unknown":

@@ -1,8 +1,10 @@
 """Fits a linear model and averages its gradients by hand. After a while each rank writes what its Flight Recorder kept."""
 
 import argparse
+import faulthandler
 import os
 import re
+import signal
 import threading
 import time
 from datetime import timedelta
@@ -58,6 +60,7 @@ def main() -> None:
     dist.init_process_group("gloo", timeout=timedelta(minutes=30))
     rank = dist.get_rank()
     dump_later(args, rank)
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
     torch.manual_seed(0)
     model = torch.nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)

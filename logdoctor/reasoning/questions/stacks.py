@@ -75,7 +75,8 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
       ``comm`` (waits in another call), ``gpu`` (waits for its GPU), data, save, load, eval, compile, file or work.
     - ``ledger.others_stack``  one of the others, if no dump of them stands below the odd one: the same fields
     - ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
-    - ``ledger.lone_wait``   the only stacks are of one or two processes that wait in a collective, and no step follows
+    - ``ledger.lone_wait``   the only stacks are of one or two processes that wait in a collective, and no step follows:
+      function, alone (their number)
     - ``ledger.absent_stack``  all ranks but a few wait in the same collective, and no step follows: function, missing,
       missing_hosts, ranks (the waiting ones)
 
@@ -96,10 +97,14 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
         yield from _absent_records(others, state)
 
 
-def latest_places(t: Timeline, state: JobState) -> list[Place]:
-    """Return where each process stands by its latest dump, in reading order."""
+def latest_places(t: Timeline, state: JobState, *, of_each_file: bool = False) -> list[Place]:
+    """Return where each process stands by its latest dump, or its latest one in each file, in reading order."""
     dumps = [e for e in t.of("tells stack") if not e.reports_own_end or e.fields.get("signal") == SIGABRT]
-    latest = {(state.processes.process_of(e), _thread(e)): e for e in dumps if e.fields.get("frames")}
+    latest = {
+        (state.processes.process_of(e), _thread(e), e.line.file if of_each_file else ""): e
+        for e in dumps
+        if e.fields.get("frames")
+    }
     found = (place for e in latest.values() if (place := place_of(e)) is not None)
     return sorted(found, key=lambda p: p.record.order)
 
@@ -205,7 +210,7 @@ def _lone_waits(places: Sequence[Place], state: JobState) -> Iterator[Record]:
     """Yield a record if all processes wait in a collective. A service that waits for its next request does not hang."""
     waits = [p for p in places if isinstance(p, Wait) and p.what == "comm" and not _SERVICE.search(" > ".join(p.stack))]
     if waits and len(waits) == len(places) and not _goes_on(places, state):
-        yield _derive("lone_wait", waits[0], function=waits[0].call)
+        yield _derive("lone_wait", waits[0], function=waits[0].call, alone=len(waits))
 
 
 def _goes_on(places: Sequence[Place], state: JobState) -> bool:

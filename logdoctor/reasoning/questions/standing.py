@@ -45,12 +45,12 @@ def with_stacks(name: str, records: Iterable[Record], t: Timeline, state: JobSta
 
 
 def _places(ranks: Collection[Value], t: Timeline, state: JobState) -> list[Place]:
-    """Return the place of each rank, or nothing if one has none, or is told to stand at several.
+    """Return the place of each rank, or nothing if one has none, or its files tell several.
 
     The stack of a debugger says less than that of the interpreter, so it counts only where no other is.
     """
     by_rank: dict[int | None, list[Place]] = {}
-    for place in latest_places(t, state) if ranks else ():
+    for place in latest_places(t, state, of_each_file=True) if ranks else ():
         by_rank.setdefault(state.processes.rank_of(place.record), []).append(place)
     chosen = []
     for rank in ranks:
