@@ -6,7 +6,7 @@ one poll to the next do, and so does a poll or a measurement of a job that is kn
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from logdoctor.model import Record, Value
@@ -73,7 +73,9 @@ def _are_apart(one: Record, other: Record) -> bool:
 def _named(poll: Record, state: JobState, **how: Value) -> Record | None:
     """Return the few ranks that are behind in a poll, if it tells them."""
     fields = poll.fields
-    ranks, hosts, pids = (_tuple(fields, name) for name in ("odd", "odd_hosts", "odd_pids"))
+    ranks, pids = (_numbers(fields.get(name)) for name in ("odd", "odd_pids"))
+    told = fields.get("odd_hosts")
+    hosts = tuple(map(str, told)) if isinstance(told, tuple) else ()
     size = fields.get("size")
     is_few = not isinstance(size, int) or max(len(ranks), len(pids)) * FEW <= size
     if fields.get("fewest") == fields.get("most") or not (ranks or pids) or not is_few:
@@ -85,12 +87,11 @@ def _named(poll: Record, state: JobState, **how: Value) -> Record | None:
     )
 
 
-def _ranks(hosts: Sequence[Value], pids: Sequence[Value], state: JobState) -> tuple[int, ...]:
+def _ranks(hosts: Sequence[str], pids: Sequence[int], state: JobState) -> tuple[int, ...]:
     """Return the ranks of processes of one host, if other records state all of them."""
     if len(hosts) != 1:
         return ()
-    host = short_host(str(hosts[0]))
-    ranks = [rank for pid in pids if isinstance(pid, int) and (rank := state.processes.rank_at(host, pid)) is not None]
+    ranks = [rank for pid in pids if (rank := state.processes.rank_at(short_host(hosts[0]), pid)) is not None]
     return tuple(sorted(ranks)) if len(ranks) == len(pids) else ()
 
 
@@ -111,6 +112,5 @@ def _measured(t: Timeline, state: JobState) -> list[Record]:
     return []
 
 
-def _tuple(fields: Mapping[str, Value], name: str) -> tuple[Value, ...]:
-    value = fields.get(name)
-    return value if isinstance(value, tuple) else ()
+def _numbers(value: Value | None) -> tuple[int, ...]:
+    return tuple(v for v in value if isinstance(v, int)) if isinstance(value, tuple) else ()

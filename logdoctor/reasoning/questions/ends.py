@@ -142,7 +142,7 @@ def first_death(t: Timeline, state: JobState) -> Iterator[Record]:
 
 @asks("is ended", "fails", "gives up")
 def silent_end(t: Timeline, state: JobState) -> Iterator[Record]:
-    """Yield ``ledger.silent_end`` for the only rank that said nothing while all others lost their peers: gone, gone_step.
+    """Yield ``ledger.silent_end`` for the one rank that said nothing while all others lost peers: gone, gone_step.
 
     It stands on the last step of that rank, before which no other rank stopped. All that fails must be a lost peer, not
     a wait that ran into its limit, and no program may tell an end.

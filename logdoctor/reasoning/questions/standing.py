@@ -17,6 +17,8 @@ MAX_SHOWN = 3
 """Stacks that stand as a proof."""
 WAITS = {"comm": "wait", "gpu": "gpu"}
 """What a rank does whose stack shows a wait."""
+STATES = ("idle", "gil")
+"""Fields of a stack that py-spy alone tells."""
 
 
 def with_stacks(name: str, records: Iterable[Record], t: Timeline, state: JobState) -> Iterator[Record]:
@@ -67,7 +69,7 @@ def _tell(place: Place) -> dict[str, Value]:
     stands = str(fields.get("own_frame", place.call))
     inside = place.call if place.call.rpartition(":")[2] != stands.rpartition(" ")[2] else ""
     doing = WAITS[place.what] if isinstance(place, Wait) else place.what
-    told = {"stands": stands, "inside": inside, "doing": doing} | {name: fields.get(name, "") for name in ("idle", "gil")}
+    told = {"stands": stands, "inside": inside, "doing": doing, **{name: fields.get(name, "") for name in STATES}}
     return {name: value for name, value in told.items() if value}
 
 
