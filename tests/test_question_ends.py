@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from handmade_records import make_record
 from question_probe import Probe
 
-from logdoctor.logs.line_parser import parse_text
 from logdoctor.model import Level, Line, Record, Source, Value
-from logdoctor.reasoning.questions.ends import first_death, silent_end
+from logdoctor.reasoning.questions.ends import first_death
 
 NO_SOURCE = Source()
 
@@ -169,35 +167,3 @@ def test_rank_with_an_exit_notice_of_horovod_is_no_first_death() -> None:
     log = Log().add("frameworks.shutdown", "Horovod has been shut down", Source(rank=0), "error")
     log.add("openmpi.exit_code", "the first process", Source(rank=0), rank=0, exit_code=1)
     assert log.first is None
-
-
-def lost_by(
-    *ranks: int, last: int = 8, silent_at: int = 7, text: str = "Connection closed by peer [10.0.0.3]:4100"
-) -> Probe:
-    """Return a job of three ranks of which some lost their peers, and rank 1 stopped after a step."""
-    steps = [(0, last), (1, silent_at), (2, last)]
-    lines = [f"[rank{rank}]: step {n} loss 2.1" for rank, count in steps for n in range(5, count + 1)]
-    lines += [f"[rank{rank}]: RuntimeError: [gloo/transport/tcp/pair.cc:534] {text}" for rank in ranks]
-    probe = Probe()
-    for record in parse_text("\n".join(lines) + "\n"):
-        probe.observe(record)
-    return probe
-
-
-def test_the_rank_that_says_nothing_while_all_others_lose_their_peers_fell_silent() -> None:
-    (record,) = lost_by(0, 2).ask(silent_end)
-    assert (record.fields, record.line.text) == ({"gone": 1, "gone_step": 7}, "[rank1]: step 7 loss 2.1")
-
-
-@pytest.mark.parametrize(
-    "probe",
-    [
-        lost_by(0, 1, 2),
-        lost_by(0),
-        lost_by(0, 2, silent_at=9),
-        lost_by(0, 2, text="Timed out waiting 1800000ms for recv operation to complete"),
-    ],
-    ids=["it complains too", "two say nothing", "it came further than the others", "the others timed out"],
-)
-def test_no_rank_fell_silent(probe: Probe) -> None:
-    assert probe.ask(silent_end) == []

@@ -126,10 +126,19 @@ def test_polls_name_the_few_ranks_behind_if_the_counts_stand_still(ask, first, s
     assert ranks == late
 
 
-def test_two_copies_of_one_poll_say_nothing(ask):
-    counts = [812, 812, 811, 812]
-    diagnosis = ask(*(poll(counts, "2026-02-03 10:00:00", name) for name in ("a.json", "b.json")))
-    assert not diagnosis.causes
+@pytest.mark.parametrize("second", ["00", "20"], ids=["two copies", "soon after"])
+def test_polls_of_one_moment_say_nothing(ask, second):
+    polls = [
+        poll([812, 812, 811, 812], f"2026-02-03 10:00:{at}", f"{name}.json")
+        for name, at in (("b", "00"), ("a", second))
+    ]
+    assert not ask(*polls).causes
+
+
+def test_polls_are_read_as_they_were_taken(ask):
+    still = [poll([812, 812, 811, 812], stamp) for stamp in ("2026-02-03 10:05:00", "2026-02-03 10:06:00")]
+    name, early = poll([700, 700, 700, 700], "2026-02-03 10:00:00")
+    assert told(ask(*still, (f"z-{name}", early)))[:2] == ("collective.straggler-counts", (2,))
 
 
 def test_polls_may_stand_in_one_document(ask):

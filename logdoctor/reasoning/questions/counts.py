@@ -7,7 +7,7 @@ one poll to the next do, and so does a poll or a measurement of a job that is kn
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import takewhile
 
 from logdoctor.model import Record, Value
 from logdoctor.reasoning.derived import derive_of_other
@@ -18,8 +18,8 @@ from logdoctor.reasoning.timeline import Timeline
 
 WIDE_SPREAD = 3
 """Calls apart in one poll from which ranks differ. The poll of a job that runs finds them one or two apart."""
-MIN_SECONDS = 10
-"""Between two polls that show a standstill."""
+MIN_SECONDS = 60
+"""From the first to the last poll of a standstill. A long step may keep the counts of a job that runs for a while."""
 FEW = 2
 """At most one in so many ranks may be behind, else those ahead may have made a call too many."""
 POLLED = ("nccl_ras.communicator", "nccl.ras_spread")
@@ -46,28 +46,30 @@ def behind(t: Timeline, state: JobState, *, hangs: bool) -> list[Record]:
 
 
 def _polls(t: Timeline) -> dict[str, list[Record]]:
-    """Return the polls of each communicator, the largest first, as RAS lists them."""
+    """Return the polls of each communicator as they were taken, the largest communicator first, as RAS lists them."""
     groups: dict[str, list[Record]] = {}
     for record in t.of(*POLLED):
         groups.setdefault(str(record.fields.get("comm_id")), []).append(record)
+    for polls in groups.values():
+        polls.sort(key=lambda poll: _time(poll) or 0)
     return groups
 
 
 def _count_still(polls: Sequence[Record]) -> int:
-    """Return the number of last polls that show the same counts."""
-    count = 1
-    for before, after in pairwise(reversed(polls)):
-        if any(before.fields.get(name) != after.fields.get(name) for name in _SHOWN) or not _are_apart(before, after):
-            break
-        count += 1
-    return count
+    """Return the number of last polls that show the same counts, 1 if all may have been taken at one time."""
+    shown = [[poll.fields.get(name) for name in _SHOWN] for poll in polls]
+    alike = [
+        poll for poll, _ in takewhile(lambda pair: pair[1] == shown[-1], zip(polls[::-1], shown[::-1], strict=True))
+    ]
+    times = [time for poll in alike if (time := _time(poll)) is not None]
+    is_long = len(times) < len(alike) or max(times) - min(times) >= MIN_SECONDS
+    return len(alike) if is_long else 1
 
 
-def _are_apart(one: Record, other: Record) -> bool:
-    """Return whether two polls are no copies of one, as far as they tell when they were taken."""
-    times = [e.fields.get("asked_s", e.time) for e in (one, other)]
-    told = [time for time in times if isinstance(time, int | float)]
-    return len(told) < len(times) or abs(told[0] - told[1]) >= MIN_SECONDS
+def _time(poll: Record) -> float | None:
+    """Return when a poll was taken, in seconds of a clock that all polls of its form share."""
+    time = poll.fields.get("asked_s", poll.time)
+    return time if isinstance(time, int | float) else None
 
 
 def _named(poll: Record, state: JobState, **how: Value) -> Record | None:

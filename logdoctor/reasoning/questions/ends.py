@@ -20,23 +20,20 @@ from msgspec.structs import replace
 
 from logdoctor.model import Record, Value
 from logdoctor.pack.regexes import later
-from logdoctor.reasoning.derived import derive_of_other, derive_record
+from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.identity.addresses import short_host
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.clocks import printed_after
 from logdoctor.reasoning.lifecycle.ends import SIGKILL, End, end_of
 from logdoctor.reasoning.processes import Process, Seat, name_process, process_of
-from logdoctor.reasoning.questions import SEARCHED, asks, first_of_each
+from logdoctor.reasoning.questions import asks, first_of_each
 from logdoctor.reasoning.timeline import Timeline
 
 TERMINATION_SIGNALS = frozenset({1, 2, 3, 13, 14, 15})
 SIGABRT = 6
 CRASH_SIGNALS = frozenset({4, 8, 11})
-MIN_LOST = 2
-"""Ranks that lose their peers before the silence of another says something."""
 PYTHON_FAILED = 1
 """Exit code of Python after an exception that nobody caught."""
-_TIME_OUT = later(r"(?i)timed?[ -]?out")
 _LAUNCHER_ERROR = later(r"\A(?:\w+\.)*(?:ChildFailedError|ProcessExitedException|CalledProcessError)\b")
 """Exceptions that launchers raise because another process ended."""
 
@@ -138,29 +135,6 @@ def first_death(t: Timeline, state: JobState) -> Iterator[Record]:
         yield _first_death(first, len(fallout.waits), state)
     elif first is None and left:
         yield from _first_exits(left[0].record, fallout.job_ends)
-
-
-@asks("is ended", "fails", "gives up")
-def silent_end(t: Timeline, state: JobState) -> Iterator[Record]:
-    """Yield ``ledger.silent_end`` for the one rank that said nothing while all others lost peers: gone, gone_step.
-
-    It stands on the last step of that rank, before which no other rank stopped. All that fails must be a lost peer, not
-    a wait that ran into its limit, and no program may tell an end.
-    """
-    failures = [e for e in t.of("is ended", "fails", "gives up") if e.failing or e.has("is ended")]
-    heard = {_rank(e, state) for e in failures}
-    steps = {rank: step.fields.get("value") for rank, step in state.steps.by_rank().items() if t.holds(step)}
-    silent = {*range(state.processes.min_world_size)} - heard
-    if len(heard) < MIN_LOST or len(silent) != 1 or not all(map(_lost_peer, failures)):
-        return
-    (rank,) = silent
-    counts = [step for step in steps.values() if isinstance(step, int)]
-    if counts and steps.get(rank) == min(counts):
-        yield derive_record("silent_end", state.steps.by_rank()[rank], gone=rank, gone_step=min(counts))
-
-
-def _lost_peer(record: Record) -> bool:
-    return _gives_up(record) and not record.has("waits") and _TIME_OUT.search(record.text[:SEARCHED]) is None
 
 
 def _fallout(records: Sequence[Record], aborted: frozenset[int | None], state: JobState) -> Fallout:

@@ -26,9 +26,9 @@ _HELPER_PROCESS = later(
     r"_worker_loop|forkserver|resource_tracker|torch/distributed/(?:launch|run|elastic|launcher)|elastic/(?:agent|multi)"
     r"|launcher/api\.py|agent/server|compile_worker|wandb/(?:sdk|service)|ray/_private|run_forever"
     r"|prted?_|orted_|hydra_|HYD_|accelerate/commands|deepspeed/launcher|pin_memory\.py"
+    r"|recv_requests|shm_broadcast\.py:(?:acquire_read|dequeue)|serve_forever"
 )
-_SERVICE = later(r"recv_requests|broadcast_pyobj|busy_loop|dequeue|acquire_read|serve_forever")
-"""Calls in which the workers of an inference engine wait for the next request."""
+"""Calls of processes that are no ranks, or that wait for the next request of a service."""
 _COMM = later(
     r"distributed_c10d\.py:|distributed/nn/functional|dist(?:ributed)?/comm|comm/(?:comm|torch)\.py|wait_for_everyone"
     r"|(?:^|[ :>])(?:P?MPI_[A-Z]\w+|p?nccl(?:All|Reduce|Broadcast|Send|Recv|Group|Comm)\w*|hvd\w*|horovod_\w+)"
@@ -207,8 +207,8 @@ def _odd_records(odd: Sequence[Place], others: Sequence[Place], state: JobState)
 
 
 def _lone_waits(places: Sequence[Place], state: JobState) -> Iterator[Record]:
-    """Yield a record if all processes wait in a collective. A service that waits for its next request does not hang."""
-    waits = [p for p in places if isinstance(p, Wait) and p.what == "comm" and not _SERVICE.search(" > ".join(p.stack))]
+    """Yield a record if all processes wait in a collective."""
+    waits = [p for p in places if isinstance(p, Wait) and p.what == "comm"]
     if waits and len(waits) == len(places) and not _goes_on(places, state):
         yield _derive("lone_wait", waits[0], function=waits[0].call, alone=len(waits))
 

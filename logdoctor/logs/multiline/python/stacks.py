@@ -92,7 +92,7 @@ class Stacks(Struct):
             self.chosen, self.thread = self.main
 
     def fields(self, max_frames: int = MAX_FRAMES) -> dict[str, Value]:
-        """Return ``threads``, ``where``, ``frames``, ``own_frame``, ``thread_id``, ``pid`` and `_STATES`, as far as told."""
+        """Return threads, where, frames, own_frame, thread_id, pid, and those of `_STATES`, as far as printed."""
         if not self.chosen:  # a crashed native thread has no Python frames; the main thread is printed last
             self.chosen = self.latest
         own = next((place for _, place, is_own in self.chosen if is_own), "")
