@@ -70,10 +70,10 @@ def told(diagnosis: Diagnosis) -> tuple[str, tuple[int, ...], object]:
 def test_the_stack_of_the_late_rank_is_told_and_shown_and_asked_for_no_more(ask):
     diagnosis = ask(*HANG, stack(2, "read_shard (fit.py:31)"))
     cause = diagnosis.causes[0]
-    assert told(diagnosis) == ("collective.straggler-dump", (2,), "fit.py:31 in read_shard")
-    assert "It stands at fit.py:31 in read_shard, asleep in the kernel." in cause.summary
+    assert told(diagnosis) == ("collective.straggler-dump", (2,), "read_shard (fit.py:31)")
+    assert "It stands in read_shard (fit.py:31), asleep in the kernel." in cause.summary
     assert any("read_shard (fit.py:31)" in evidence.line.text for evidence in cause.evidence)
-    assert "fit.py:31 in read_shard" in cause.steps[0].text
+    assert "read_shard (fit.py:31)" in cause.steps[0].text
     asked = "\n".join([*(step.text for step in cause.steps), *diagnosis.decision.collect])
     assert "py-spy dump" not in asked
 
@@ -91,19 +91,19 @@ def test_two_stacks_of_the_late_rank_at_different_places_tell_neither(ask):
 def test_a_thread_that_holds_the_gil_inside_a_library_is_told(ask):
     frames = ("sub (re/__init__.py:186)", "clean (fit.py:52)")
     summary = ask(*HANG, stack(2, *frames, state="active+gil")).causes[0].summary
-    assert "at fit.py:52 in clean, inside re/__init__.py:sub, and holds the GIL" in summary
+    assert "in clean (fit.py:52), inside re/__init__.py:sub, and holds the GIL" in summary
 
 
 def test_a_rank_without_a_dump_stands_where_its_stack_says(ask):
     waiting = [recorder(rank, 29) for rank in (0, 1, 3)]
-    assert told(ask(*waiting, stack(2, *ELSEWHERE))) == ("collective.straggler-no-dump", (2,), "fit.py:31 in add")
+    assert told(ask(*waiting, stack(2, *ELSEWHERE))) == ("collective.straggler-no-dump", (2,), "add (fit.py:31)")
 
 
 def test_a_stack_is_joined_by_its_pid_if_another_line_tells_the_rank(ask):
     _, text = stack(2, *ELSEWHERE)
     joined = "gx01:9002:9050 [2] NCCL INFO ncclCommInitRank comm 0x5 rank 2 nranks 4 cudaDev 2 nvmlDev 2 busId 9c000"
     diagnosis = ask(*HANG, ("job.log", f"{joined} commId 0x7a - Init COMPLETE\n"), ("pyspy-gx01.txt", text))
-    assert told(diagnosis)[2] == "fit.py:31 in add"
+    assert told(diagnosis)[2] == "add (fit.py:31)"
 
 
 def test_a_stack_of_which_no_line_tells_the_rank_is_no_stack_of_the_late_one(ask):
@@ -151,7 +151,7 @@ def test_polls_may_stand_in_one_document(ask):
 def test_the_rank_behind_by_polls_is_told_with_its_stack(ask):
     counts = [812, 812, 811, 812]
     polls = [poll(counts, stamp) for stamp in ("2026-02-03 10:00:00", "2026-02-03 10:01:00")]
-    assert told(ask(*polls, stack(2, *ELSEWHERE))) == ("collective.straggler-counts", (2,), "fit.py:31 in add")
+    assert told(ask(*polls, stack(2, *ELSEWHERE))) == ("collective.straggler-counts", (2,), "add (fit.py:31)")
 
 
 def test_one_poll_of_a_job_that_is_known_to_hang_names_the_rank_behind(ask):

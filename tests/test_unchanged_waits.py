@@ -56,7 +56,7 @@ def test_the_order_of_the_files_changes_nothing(case, ask):
 
 @each_hang
 def test_the_dump_of_a_rank_that_waits_may_lack(case, ask):
-    """Where it is a missing dump that tells of the culprit, its stack does so alone."""
+    """If a missing dump tells of the culprit, its stack does so alone."""
     logs = files(case)
     rule, culprit, stands = ask(logs)
     dump = next(log for log in logs if "trace_rank" in log.name and int(log.stem[-1]) not in culprit)

@@ -38,7 +38,7 @@ class Report:
         """Ranks in the largest communicator."""
         self._size = 0
         self.asked: int | None = None
-        """When the ranks were asked."""
+        """Time at which the ranks were asked, in seconds."""
         self._found: list[tuple[str, int, Member, dict[str, Value], str]] = []
         """Kind, line, member, further fields, path."""
         self._spreads: list[tuple[int, str, Member, dict[str, Value], Sequence[Member]]] = []

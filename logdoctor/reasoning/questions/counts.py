@@ -1,4 +1,4 @@
-"""Who stays behind by counts of collectives: polls of NCCL's RAS, and the measurements of its Inspector.
+"""Ranks that stay behind by counts of collectives: polls of NCCL's RAS, and the measurements of its Inspector.
 
 Ranks of a job that runs are often one or two calls apart, so one poll alone says nothing. Counts that stand still from
 one poll to the next do, and so does a poll or a measurement of a job that is known to hang.

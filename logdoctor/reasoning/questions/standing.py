@@ -1,4 +1,4 @@
-"""Where the ranks stand that others wait for: what a dump or a report tells, joined with their stacks."""
+"""Places at which the ranks stand that others wait for: a dump or a report, joined with their stacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from logdoctor.reasoning.timeline import Timeline
 MAX_SHOWN = 3
 """Stacks that stand as a proof."""
 WAITS = {"comm": "wait", "gpu": "gpu"}
-"""What a rank does whose stack shows a wait."""
+"""Words for a rank whose stack shows a wait."""
 STATES = ("idle", "gil")
 """Fields of a stack that py-spy alone tells."""
 
@@ -24,7 +24,7 @@ STATES = ("idle", "gil")
 def with_stacks(name: str, records: Iterable[Record], t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield the records of a conclusion, with the place at which all ranks in their field ``name`` stand.
 
-    - stands: the innermost frame of their own code, else the call
+    - stands: the innermost frame of their own code as ``read (train.py:31)``, else the call
     - inside: the call of a library there
     - doing: ``data``, ``save``, ``load``, ``eval``, ``compile``, ``file``, ``work``, ``gpu`` (waits for it) or ``wait``
     - idle, gil: ``yes`` if they sleep in the kernel, or hold the lock of the interpreter
@@ -43,7 +43,8 @@ def with_stacks(name: str, records: Iterable[Record], t: Timeline, state: JobSta
         yield replace(record, fields={**record.fields, **told[0]})
     for place in places[:MAX_SHOWN]:
         record = derive_record(found[0].kind.partition(".")[2], place.record, **found[0].fields, **told[0])
-        yield replace(record, line=find_frame(place.record, *_parts(str(told[0]["stands"]))))
+        function, at = _frame(place)
+        yield replace(record, line=find_frame(place.record, function, *at.rpartition(":")[::2]))
 
 
 def _places(ranks: Collection[Value], t: Timeline, state: JobState) -> list[Place]:
@@ -65,16 +66,15 @@ def _places(ranks: Collection[Value], t: Timeline, state: JobState) -> list[Plac
 
 
 def _tell(place: Place) -> dict[str, Value]:
-    fields = place.record.fields
-    stands = str(fields.get("own_frame", place.call))
-    inside = place.call if place.call.rpartition(":")[2] != stands.rpartition(" ")[2] else ""
+    function, at = _frame(place)
+    inside = place.call if place.call.rpartition(":")[2] != function.rpartition(":")[2] else ""
     doing = WAITS[place.what] if isinstance(place, Wait) else place.what
-    told = {"stands": stands, "inside": inside, "doing": doing, **{name: fields.get(name, "") for name in STATES}}
+    told: dict[str, Value] = {"stands": f"{function} ({at})" if at else function, "inside": inside, "doing": doing}
+    told |= {name: place.record.fields.get(name, "") for name in STATES}
     return {name: value for name, value in told.items() if value}
 
 
-def _parts(stands: str) -> tuple[str, ...]:
-    """Return file, line and function of ``train.py:27 in load_batch``, in the shapes of all tools."""
-    place, _, function = stands.rpartition(" in ")
-    file, _, number = place.rpartition(":")
-    return tuple(part for part in (file, number, function) if part)
+def _frame(place: Place) -> tuple[str, str]:
+    """Return the innermost frame of the user's own code as function and ``file:line``, else the call and ""."""
+    at, _, function = str(place.record.fields.get("own_frame", "")).rpartition(" in ")
+    return (function, at) if at else (place.call, "")

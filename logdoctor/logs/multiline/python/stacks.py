@@ -68,7 +68,7 @@ class Stacks(Struct):
     started: str = ""
     """The number of the thread begun last."""
     states: dict[str, dict[str, Value]] = field(default_factory=dict)
-    """What py-spy tells of a thread, by its number."""
+    """Fields that py-spy alone tells of a thread, by its number."""
 
     def start(self, thread: str, *, wanted: bool, state: str = "") -> None:
         """Begin a thread. ``wanted``: it is the current or main thread, whose frames are reported."""
