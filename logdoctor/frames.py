@@ -139,6 +139,14 @@ _LIBRARY = later(
     r"|^/usr/(?:local/)?bin/|[/\\](?:bin|Scripts)[/\\](?![^/\\]*\.py$)[^/\\]+$|\.exe[/\\]__main__\.py$"
 )
 """Path of a frame in an installed package, in the start script of an installed program, or in Python itself."""
+_SHORTENED = later(
+    r"^(?:accelerate|apex|datasets|deepspeed|flash_attn|horovod|jax|jaxlib|lightning|megatron|mpi4py|numpy|pandas|PIL|"
+    r"pyarrow|pytorch_lightning|ray|requests|safetensors|scipy|tokenizers|torch|torchdata|torchvision|tqdm|transformers|"
+    r"triton|urllib3|vllm|webdataset|asyncio|collections|concurrent|ctypes|encodings|http|importlib|json|logging|"
+    r"multiprocessing|re|unittest|urllib)/|^(?:codecs|contextlib|copy|csv|functools|gzip|lzma|pathlib|pickle|queue|random|"
+    r"runpy|selectors|shutil|socket|ssl|subprocess|tarfile|tempfile|threading|zipfile)\.py$"
+)
+"""The same as py-spy prints it, below the folder from which it was imported. Only the name tells it from own code."""
 
 
 def short_path(path: str) -> str:
@@ -155,6 +163,11 @@ def short_path(path: str) -> str:
 
 def is_library(path: str) -> bool:
     return _LIBRARY.search(path) is not None
+
+
+def is_shortened_library(path: str) -> bool:
+    """Return whether a path of py-spy is of a library that many programs use."""
+    return _SHORTENED.search(path) is not None
 
 
 def package_of(path: str) -> str:

@@ -120,7 +120,7 @@ def test_two_processes_with_one_that_reads_data_name_the_reader() -> None:
 
 
 def test_two_processes_that_wait_or_work_unnamed_give_no_odd_process() -> None:
-    assert not derive_records(spy(70100, ALL_REDUCE) + spy(70101, BARRIER))
+    assert "odd_stack" not in derive_records(spy(70100, ALL_REDUCE) + spy(70101, BARRIER))
     assert not derive_records(spy(70100, ALL_REDUCE) + spy(70101, "    step (pretrain.py:85)\n"))
 
 
@@ -264,3 +264,39 @@ def test_the_rank_without_a_stack_is_missing(absent):
 )
 def test_no_rank_is_missing(text):
     assert "absent_stack" not in derive_records(text)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_or_two_processes_that_wait_in_a_collective_are_an_open_question(count: int, knowledge) -> None:
+    found = derive_records("".join(spy(70100 + i, ALL_REDUCE) for i in range(count)))
+    assert (list(found), found["lone_wait"].fields["alone"]) == (["lone_wait"], count)
+    diagnosis = diagnose_log("".join(spy(70100 + i, ALL_REDUCE) for i in range(count)), knowledge)
+    assert (diagnosis.verdict, diagnosis.causes) == ("unknown", ())
+    assert "all other ranks" in diagnosis.decision.collect[0]
+
+
+QUEUE = "    get (queue.py:171)\n    main_loop (serve.py:40)\n"
+REQUESTS = (
+    "    broadcast (torch/distributed/distributed_c10d.py:2501)\n"
+    "    broadcast_pyobj (engine/utils.py:812)\n    recv_requests (engine/scheduler.py:40)\n"
+)
+
+
+@pytest.mark.parametrize("frames", [QUEUE, REQUESTS, READING], ids=["queue", "requests", "own work"])
+def test_a_lone_process_that_serves_or_works_is_no_open_question(frames: str, knowledge) -> None:
+    assert not derive_records(spy(70100, frames))
+    assert diagnose_log(spy(70100, frames), knowledge).verdict != "unknown"
+
+
+def test_a_lone_wait_before_further_steps_is_none() -> None:
+    assert not derive_records(spy(70100, ALL_REDUCE) + "step 41 loss 2.1\n")
+
+
+def test_the_state_of_the_main_thread_is_kept() -> None:
+    records = stacks(spy(70100, READING, "idle") + spy(70101, READING, "active+gil"))
+    assert [(e.fields.get("idle"), e.fields.get("gil")) for e in records] == [("yes", None), (None, "yes")]
+
+
+def test_a_library_that_py_spy_names_without_its_folder_is_no_own_frame() -> None:
+    frames = "    match (re/__init__.py:166)\n    backward (torch/_tensor.py:3)\n    clean (fit/text.py:34)\n"
+    assert stacks(spy(70100, frames))[0].fields["own_frame"] == "text.py:34 in clean"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from question_probe import by_name, derive
+import pytest
+from question_probe import Probe, by_name, derive
 
+from logdoctor.logs.line_parser import parse_text
 from logdoctor.model import Record
-from logdoctor.reasoning.questions.wait_exceptions import blocked_calls
+from logdoctor.reasoning.questions.wait_exceptions import blocked_calls, silent_end
 
 TIMED_OUT = "[../gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 60000ms for recv operation to complete"
 CLOSED = "[../gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.8.0.4]:40112"
@@ -85,3 +87,35 @@ def test_both_sides_are_told_with_their_ranks_and_lines() -> None:
 def test_no_line_is_told_where_ranks_reach_one_call_from_several() -> None:
     text = waits(0, "all_reduce") + waits(1, "barrier", CLOSED) + waits(2, "all_reduce", CLOSED, function="other")
     assert not derive_records(text)["waits_differ"].fields.get("there")
+
+
+def lost_by(
+    *ranks: int, last: int = 8, silent_at: int = 7, text: str = "Connection closed by peer [10.0.0.3]:4100"
+) -> Probe:
+    """Return a job of three ranks of which some lost their peers, and rank 1 stopped after a step."""
+    steps = [(0, last), (1, silent_at), (2, last)]
+    lines = [f"[rank{rank}]: step {n} loss 2.1" for rank, count in steps for n in range(5, count + 1)]
+    lines += [f"[rank{rank}]: RuntimeError: [gloo/transport/tcp/pair.cc:534] {text}" for rank in ranks]
+    probe = Probe()
+    for record in parse_text("\n".join(lines) + "\n"):
+        probe.observe(record)
+    return probe
+
+
+def test_the_rank_that_says_nothing_while_all_others_lose_their_peers_fell_silent() -> None:
+    (record,) = lost_by(0, 2).ask(silent_end)
+    assert (record.fields, record.line.text) == ({"gone": 1, "gone_step": 7}, "[rank1]: step 7 loss 2.1")
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        lost_by(0, 1, 2),
+        lost_by(0),
+        lost_by(0, 2, silent_at=9),
+        lost_by(0, 2, text="Timed out waiting 1800000ms for recv operation to complete"),
+    ],
+    ids=["it complains too", "two say nothing", "it came further than the others", "the others timed out"],
+)
+def test_no_rank_fell_silent(probe: Probe) -> None:
+    assert probe.ask(silent_end) == []

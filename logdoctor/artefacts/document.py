@@ -66,12 +66,15 @@ class Document:
         """Return the name without folders, of a member of an archive its own."""
         return self.name.rpartition("/")[2].rpartition(":")[2]
 
-    def peek(self) -> bytes:
-        """Return the next byte, which stays to be read. Empty only at the end."""
-        self._ahead = self._ahead or self._read(1)
+    def peek(self, size: int = 1) -> bytes:
+        """Return the next bytes, which stay to be read. They are fewer only at the end."""
+        while len(self._ahead) < size and (more := self._read(size - len(self._ahead))):
+            self._ahead += more
         return self._ahead
 
     def read(self, size: int) -> bytes:
         """Return at most so many bytes. Empty only at the end."""
-        data, self._ahead = self._ahead or self._read(size), b""
+        if not self._ahead:
+            return self._read(size)
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
         return data

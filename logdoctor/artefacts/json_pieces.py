@@ -40,24 +40,33 @@ def values(document: Document, repair: Repair | None = None) -> Iterator[Piece]:
         yield text.value("")
 
 
-def members(document: Document, repair: Repair | None = None) -> Iterator[Piece]:
-    """Yield the members of the object that the document is, of arrays each element. ``repair`` mends a known fault."""
+def members(document: Document, repair: Repair | None = None, *, several: bool = False) -> Iterator[Piece]:
+    """Yield the members of the object that the document is, of arrays each element.
+
+    ``repair`` mends a known fault. ``several`` objects may stand one after another.
+    """
     text = _Text(document, repair)
     if text.peek() == "[":
         yield from _elements(text, "")
     else:
-        text.take("{")
-        while not text.try_take("}"):
-            key = text.value("").value
-            text.take(":")
-            if text.peek() == "[":
-                yield from _elements(text, str(key))
-            else:
-                yield text.value(str(key))
-            if not text.try_take(","):
-                text.take("}")
-                break
+        yield from _members(text)
+        while several and text.peek():
+            yield from _members(text)
     text.expect_end()
+
+
+def _members(text: _Text) -> Iterator[Piece]:
+    text.take("{")
+    while not text.try_take("}"):
+        key = text.value("").value
+        text.take(":")
+        if text.peek() == "[":
+            yield from _elements(text, str(key))
+        else:
+            yield text.value(str(key))
+        if not text.try_take(","):
+            text.take("}")
+            break
 
 
 def _elements(text: _Text, where: str) -> Iterator[Piece]:

@@ -56,7 +56,7 @@ class DecisionRow(Struct, frozen=True):
 
 
 MEASURED = tuple(
-    "exit_code signal exception pid xid limit rss wanted free reason status errno towards resume_off".split()
+    "exit_code signal exception pid xid limit rss wanted free reason status errno towards resume_off stands".split()
 )
 """Values of a finding that are facts of the failure."""
 ONCE = ("recorder", "checks", "store-log", "nccl-log", "blocking")

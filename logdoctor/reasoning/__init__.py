@@ -252,10 +252,12 @@ class Reasoner:
         unexplained = [] if root else self._unexplained(left, listen, words.lang)
         doubted = next((proof_of(f).line for f in ranking.causes if not root), None)
         alarm = unexplained[0].line if unexplained else doubted
+        lone = self._lone_wait
         facts = collect_facts(
             state,
             root,
             alarm,
+            waits=lone.line if lone else None,
             hung=self.hung,
             read_in_part=read_in_part,
             survived=bool(failures),
@@ -272,15 +274,24 @@ class Reasoner:
             symptoms=build_symptoms(ranking, state, words),
             harmless=build_harmless(analysis.harmless.values(), state, words),
             unexplained=tuple(unexplained),
-            decision=Decision(collect=self._collect(verdict, failures, words)),
+            decision=Decision(
+                collect=self._collect(verdict, failures, words),
+                because=words("because.waits", call=lone.fields["function"]) if lone and known_by == lone.line else "",
+            ),
             suspects=suspects,
             job=summary,
             runs=list_runs(found.runs, selected, all_failures, known, words.lang),
         )
 
+    @property
+    def _lone_wait(self) -> Record | None:
+        """Return the stack of a process that waits for others, if no other process is seen."""
+        return next((e for e in self._conclusions.derived if "alone" in e.fields), None)
+
     def _collect(self, verdict: Verdict, failures: Sequence[Record], words: Catalogue) -> tuple[str, ...]:
         if verdict == "unknown":
-            return collect_for_cause(self._conclusions.state, next(iter(failures), None), words)
+            others = (words("collect.other-stacks"),) if self._lone_wait else ()
+            return (*others, *collect_for_cause(self._conclusions.state, next(iter(failures), None), words))
         return collect_for_end(self.state, words) if verdict == "no-end-seen" else ()
 
     def _summary(

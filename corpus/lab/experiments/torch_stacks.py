@@ -36,6 +36,53 @@ def py_spy(ranks: int, record: int):
     return run
 
 
+SHARDS = """python - <<'P'
+import os, struct
+os.makedirs("shards"), os.makedirs("logs", exist_ok=True)
+for rank in range(4):
+    for step in range(40):
+        path = f"shards/{rank}-{step:03}.bin"
+        if (rank, step) == STUCK:
+            os.mkfifo(path)
+        else:
+            open(path, "wb").write(struct.pack("<32f", *(0.1 * ((rank + step + i) % 7) for i in range(32))))
+P
+"""
+
+
+def spy_on(host, rank: int) -> None:
+    host.run("py-spy", "dump", "--pid", str(host.rank(rank)), log=f"rank{rank}.stack.log")
+
+
+def debug(host, rank: int) -> None:
+    commands = ("-batch", "-nx", "-ex", "set pagination off", "-ex", "thread apply all bt 20")
+    host.run("gdb", "-p", str(host.rank(rank)), *commands, log=f"rank{rank}.gdb.log")
+
+
+def ask_for_stack(host, rank: int) -> None:
+    host.kill(rank, signal.SIGUSR1)
+
+
+def recorded(stuck: tuple[int, int] | None, *options: str, ranks: tuple[int, ...], take=spy_on, flags: str = ""):
+    """A job whose ranks write the dumps of their Flight Recorders. Of some of them a stack is taken."""
+
+    def run(bench: Bench) -> None:
+        host = bench.host()
+        host.run("bash", "-c", SHARDS.replace("STUCK", str(stuck)), log="")
+        environment = {"TORCH_FR_BUFFER_SIZE": "200"}
+        command = torchrun(4, "averaged.py", "--dump-to", str(bench.logs), *options, flags=flags)
+        job = host.start(*command, env=environment)
+        wait_for(job, "step 4 loss")
+        bench.run("sleep", "14", log="")
+        for rank in ranks:
+            take(host, rank)
+        bench.run("sleep", "14", log="")
+        job.stop()
+        job.wait(5)
+
+    return run
+
+
 def gdb(bench: Bench) -> None:
     """Native stacks of both ranks, in one file after the log."""
     job = stuck(bench)
@@ -97,6 +144,53 @@ EXPERIMENTS = (
         also=("app.dataloader", "app.hang"),
         evidence=("__getitem__", "finetune.py"),
         hung=True,
+    ),
+    Experiment(
+        case="hang-recorder-and-stack",
+        label="collective.straggler",
+        title="Flight Recorders name rank 2, whose stack shows it reading a shard",
+        story="""Four ranks average their gradients by gloo. Rank 2 reads a shard from storage that never answers (a named pipe). After 20
+        seconds each rank writes the dump of its Flight Recorder, a pickle; py-spy took the stack of rank 2 alone.""",
+        run=recorded((2, 9), ranks=(2,)),
+        needs=TORCH,
+        culprit={"rank": 2},
+        also=("app.dataloader", "app.hang"),
+        evidence=("read_shard",),
+    ),
+    Experiment(
+        case="hang-recorder-gil",
+        label="collective.straggler",
+        title="Three Flight Recorders wait, rank 1 wrote no dump because a search holds the GIL",
+        story="""Four ranks average their gradients by gloo. Rank 1 searches a text by an expression that backtracks without end and holds the
+        GIL, so its timer writes no dump. The other three write theirs as JSON; py-spy took the stacks of all four ranks.""",
+        run=recorded(None, "--format", "json", "--pattern", r"(a+)+$", ranks=(0, 1, 2, 3)),
+        needs=TORCH,
+        culprit={"rank": 1},
+        also=("collective.timeout", "app.hang"),
+        evidence=("clean", "nccl_trace", "all_reduce"),
+    ),
+    Experiment(
+        case="hang-recorder-gdb",
+        label="collective.straggler",
+        title="Flight Recorders name rank 3, which gdb shows in open()",
+        story="""The job of hang-recorder-and-stack, with rank 3 at the named pipe. gdb took the native stacks of rank 3 alone.""",
+        run=recorded((3, 7), ranks=(3,), take=debug),
+        needs=GDB,
+        culprit={"rank": 3},
+        also=("app.dataloader", "app.hang"),
+        evidence=("open", "all_reduce"),
+    ),
+    Experiment(
+        case="hang-recorder-faulthandler",
+        label="collective.straggler",
+        title="Flight Recorders name rank 0, which prints its stack on SIGUSR1",
+        story="""The job of hang-recorder-and-stack, with rank 0 at the named pipe. Rank 0 got SIGUSR1 and printed its stacks by faulthandler;
+        torchrun put the local rank before each line.""",
+        run=recorded((0, 6), "--format", "json", ranks=(0,), take=ask_for_stack, flags="--tee 3"),
+        needs=TORCH,
+        culprit={"rank": 0},
+        also=("app.dataloader", "app.hang"),
+        evidence=("read_shard", "all_reduce"),
     ),
     Experiment(
         case="hang-gdb-loader",

@@ -1,8 +1,7 @@
 """Reports and events of NCCL's RAS as JSON (``ncclras -f json`` of NCCL 2.28.7 and later, its monitor of 2.29).
 
-Ranks in a report are those of a communicator, so a process has several. Only a communicator with as many members as
-the report has processes tells the rank in the job. The report of NCCL 2.28 lacks a comma before the status of a
-missing rank.
+Reports of several polls may stand one after another.
+The report of NCCL 2.28 lacks a comma before the status of a missing rank.
 
 Sources: NCCL, src/ras/client_support.cc; docs of troubleshooting.
 """
@@ -10,12 +9,12 @@ Sources: NCCL, src/ras/client_support.cc; docs of troubleshooting.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from logdoctor.artefacts.document import Document, Fact
 from logdoctor.artefacts.json_pieces import members, quote, values
-from logdoctor.model import Source, Value
+from logdoctor.artefacts.ras_report import Report, place_of
 
 KIND = "nccl-ras"
 TOLD_APART = 512
@@ -25,11 +24,7 @@ HAS_NO_END = True  # events stand one after another
 _REPORT = rb"\s*\{[^\[]{0,600}\"communicators(?:_count)?\"\s*:"
 _EVENT = rb"\s*\{[\s\S]{0,300}\"event\"\s*:\s*\"PEER_[A-Z_]+\"[\s\S]{0,60}\"peer\"\s*:\s*\{"
 _NO_COMMA = r'("nvml_dev"\s*:\s*-?\d+)(\s+"status")'
-_STATES = {"considered_dead": "dead", "unresponsive": "unresponsive"}
-_IN_ORDER = (0, 7)
-"""ncclSuccess and ncclInProgress."""
 _ALARMS = {"PEER_DEAD": "error", "PEER_UNRESPONSIVE": "warning"}
-Member = Mapping[str, Any]
 
 
 def sniff(head: bytes) -> bool:
@@ -38,129 +33,41 @@ def sniff(head: bytes) -> bool:
 
 def read(document: Document) -> Iterator[Fact]:
     """Yield the events of a monitor, or of a report its communicators and the ranks that lack or failed."""
-    seen = _Report()
-    for where, value, line in _pieces(document):
+    if b'"event"' in document.peek(TOLD_APART):
+        for piece in values(document):
+            yield from _event(piece.value, piece.line) if isinstance(piece.value, dict) else ()
+        return
+    seen = Report()
+    for where, value, line in members(document, _mend, several=True):
         if where.startswith("communicators[") and isinstance(value, dict):
             seen.add(where, value, line)
-        elif where == "" and isinstance(value, dict):
-            yield from _event(value, line)
         elif where == "nccl_version":
+            yield from seen.facts()
+            seen = Report()
             yield Fact("nccl_ras.report", quote({where: value}, where), {"version": str(value)}, line, where)
+        elif where == "timestamp":
+            seen.asked = _seconds(str(value))
     yield from seen.facts()
 
 
-def _pieces(document: Document) -> Iterator[tuple[str, Any, int]]:
-    """Yield the members of a report, or the events of a monitor.
+def _seconds(stamp: str) -> int | None:
+    """Return a time of the clock of the host in seconds. Only times of one job are compared."""
+    from calendar import timegm
+    from time import strptime
 
-    Both begin with a brace, and only their first keys tell them apart.
-    """
-    head = b""
-    while len(head) < TOLD_APART and (data := document.read(TOLD_APART - len(head))):
-        head += data
-    whole = _Again(document, head)
-    yield from members(whole, _mend) if b'"event"' not in head else values(whole)
-
-
-class _Again(Document):
-    """A document of which some bytes were read already."""
-
-    def __init__(self, document: Document, head: bytes) -> None:
-        super().__init__(document.name, document.kind, document.read, document.source)
-        self._ahead = head
+    try:
+        return timegm(strptime(stamp, "%Y-%m-%d %H:%M:%S"))
+    except ValueError:
+        return None
 
 
 def _mend(text: str) -> str:
     return re.sub(_NO_COMMA, r"\1,\2", text)
 
 
-def _event(value: Member, line: int) -> Iterator[Fact]:
+def _event(value: Mapping[str, Any], line: int) -> Iterator[Fact]:
     name, peer = str(value.get("event")), value.get("peer")
     if isinstance(peer, dict):
-        fields = {"event": name, **_place(peer)}
+        fields = {"event": name, **place_of(peer)}
         level = _ALARMS.get(name, "info")
         yield Fact("nccl_ras.event", quote(value, "event", "peer"), fields, line, "event", level)  # type: ignore[arg-type]
-
-
-def _place(member: Member) -> dict[str, Value]:
-    """Return host, pid and GPU of a process."""
-    devices = member.get("cuda_devs")
-    gpu = devices[0] if isinstance(devices, list) and devices else member.get("cuda_dev")
-    told = {"host": member.get("host"), "pid": member.get("pid"), "gpu": str(gpu) if isinstance(gpu, int) else None}
-    return {name: value for name, value in told.items() if isinstance(value, str | int)}
-
-
-class _Report:
-    """The communicators of a report, as far as their ranks are not in order, and the ranks of the job."""
-
-    def __init__(self) -> None:
-        self._processes: set[tuple[Any, Any]] = set()
-        self._ranks: dict[tuple[Any, Any], int] = {}
-        """Ranks in the largest communicator."""
-        self._size = 0
-        self._found: list[tuple[str, int, Member, dict[str, Value], str]] = []
-        """Kind, line, member, further fields, path."""
-        self._spreads: list[tuple[int, str, Member, dict[str, Value], Sequence[Member]]] = []
-
-    def add(self, where: str, communicator: Member, line: int) -> None:
-        present, missing = (_list(communicator, name) for name in ("ranks", "missing_ranks"))
-        size = communicator.get("size")
-        everybody = [*present, *missing]
-        self._processes |= {_key(member) for member in everybody}
-        if isinstance(size, int) and size > self._size:
-            self._size = size
-            self._ranks = {_key(m): m["rank"] for m in everybody if isinstance(m.get("rank"), int)}
-        for at, member in enumerate(missing):
-            status = member.get("status")
-            told = status if isinstance(status, dict) else {}
-            state = next((word for name, word in _STATES.items() if told.get(name) is True), "missing")
-            self._found.append(("nccl_ras.missing", line, member, {"state": state}, f"{where}.missing_ranks[{at}]"))
-        for at, member in enumerate(present):
-            status = member.get("status")
-            told = status if isinstance(status, dict) else {}
-            codes = [c for name in ("init_state", "async_error") if isinstance(c := told.get(name), int)]
-            if bad := next((code for code in codes if code not in _IN_ORDER), None):
-                self._found.append(("nccl_ras.failed", line, member, {"result": bad}, f"{where}.ranks[{at}].status"))
-        self._compare(where, communicator, present, line)
-
-    def _compare(self, where: str, communicator: Member, present: Sequence[Member], line: int) -> None:
-        """Note the widest spread of the counts of one collective."""
-        counts: dict[str, list[int]] = {}
-        for member in present:
-            table = member.get("collective_counts")
-            for name, count in table.items() if isinstance(table, dict) else ():
-                if isinstance(count, int):
-                    counts.setdefault(str(name), []).append(count)
-        op = max(counts, key=lambda name: max(counts[name]) - min(counts[name]), default="")
-        if not op or len(counts[op]) != len(present):
-            return
-        most, fewest = max(counts[op]), min(counts[op])
-        behind = [member for member in present if most > fewest and member["collective_counts"][op] < most]
-        fields: dict[str, Value] = {"comm_id": str(communicator.get("hash")), "op": op, "fewest": fewest, "most": most}
-        self._spreads.append((line, where, communicator, fields, behind))
-
-    def facts(self) -> Iterator[Fact]:
-        is_job = self._size >= len(self._processes)
-        for line, where, communicator, fields, behind in self._spreads:
-            told = dict(fields)
-            if behind:
-                ranks = [rank for member in behind if (rank := self._ranks.get(_key(member))) is not None]
-                told["odd"] = tuple(ranks) if is_job and len(ranks) == len(behind) else ()
-                told["odd_hosts"] = tuple(dict.fromkeys(str(member.get("host")) for member in behind))
-                told["odd_pids"] = tuple(pid for member in behind if isinstance(pid := member.get("pid"), int))
-            known = {name: value for name, value in told.items() if value != ()}
-            text = quote(communicator, "hash", "size") + f', "{fields["op"]}": {fields["fewest"]} to {fields["most"]}'
-            yield Fact("nccl_ras.communicator", text, known, line, where)
-        for kind, line, member, more, where in self._found:
-            rank = self._ranks.get(_key(member)) if is_job else None
-            fields = {**more, **_place(member), **({"rank": rank} if rank is not None else {})}
-            text, source = quote(member, "rank", "host", "pid", "status"), Source()
-            yield Fact(kind, text, fields, line, where, "error", source)
-
-
-def _list(table: Member, name: str) -> list[Member]:
-    value = table.get(name)
-    return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
-
-
-def _key(member: Member) -> tuple[Any, Any]:
-    return str(member.get("host")), str(member.get("pid"))

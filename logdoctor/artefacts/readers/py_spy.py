@@ -14,6 +14,8 @@ from logdoctor.artefacts.json_pieces import values
 
 KIND = "py-spy"
 MAX_FRAMES = 400
+MAIN = "MainThread"
+"""The thread that is told first, as py-spy prints it, because the document may hold it last."""
 
 
 def sniff(head: bytes) -> bool:
@@ -36,7 +38,8 @@ def read(document: Document) -> Iterator[Passage]:
             told = thread.get("process_info")
             command = told.get("command_line", "") if isinstance(told, Mapping) else ""
             texts.append(f"Process {pid}: {_line(command) or 'python'}")
-        texts += _thread(thread)
+        end = 1 if thread.get("thread_name") == MAIN else len(texts)
+        texts[end:end] = _thread(thread)
     if texts:
         yield Passage("\n".join(texts), at[1], at[0])
 

@@ -19,6 +19,7 @@ from logdoctor.reasoning.derived import derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.lives import waited
 from logdoctor.reasoning.questions import asks, ranks_and_hosts, says_done, split_odd
+from logdoctor.reasoning.questions.standing import with_stacks
 from logdoctor.reasoning.questions.waiting import PHASES, UNKNOWN, Wait, awaited
 from logdoctor.reasoning.timeline import Timeline
 
@@ -126,7 +127,7 @@ def list_states(t: Timeline) -> dict[tuple[str, int], Record]:
     return states
 
 
-@asks("tells call", "tells state", "fails")
+@asks("tells call", "tells state", "fails", "tells stack")
 def collective_that_hangs(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield how the calls of a group differ, or who does not make the call, each on a log line that shows it.
 
@@ -137,7 +138,7 @@ def collective_that_hangs(t: Timeline, state: JobState) -> Iterator[Record]:
       behind, behind_hosts, lowest (where one rank is behind)
     - ``ledger.missing_rank``         all ranks but one waited: seq, op, missing
     - ``ledger.straggler``            the phase ``enqueue`` means that a rank was alive and had not started the
-      collective: seq, op, late, late_hosts, never
+      collective: seq, op, late, late_hosts, never, and where it stands by its stack, see `standing`
     """
     waits, states = list_waits(t), list_states(t)
     groups: dict[str, dict[int, Wait]] = {}
@@ -146,7 +147,7 @@ def collective_that_hangs(t: Timeline, state: JobState) -> Iterator[Record]:
             groups.setdefault(wait.group, {}).setdefault(wait.who, wait)
     for name, by_rank in sorted(groups.items()):
         if waiting := [w for w in by_rank.values() if w.call not in POINT_TO_POINT]:
-            yield from _group_records(name, by_rank.keys(), waiting, states, state)
+            yield from with_stacks("late", _group_records(name, by_rank.keys(), waiting, states, state), t, state)
     if not groups:
         yield from _unnumbered_mismatch({w.who: w for w in waits}, state)
 

@@ -1,4 +1,4 @@
-"""Name who holds up a job by the dumps of its Flight Recorders.
+"""Name who holds up a job by the dumps of its Flight Recorders, else by the counts of its collectives.
 
 A dump tells how far its rank came in each group. The dumps are taken at different moments, and an old call may be gone
 from one. So only this is concluded: a member that has not enqueued the call in which others wait is waited for; a rank
@@ -17,6 +17,8 @@ from logdoctor.reasoning.derived import derive_of_other, derive_record
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.questions import asks
 from logdoctor.reasoning.questions.collectives import find_mismatch, mismatch_records
+from logdoctor.reasoning.questions.counts import COUNTED, behind
+from logdoctor.reasoning.questions.standing import with_stacks
 from logdoctor.reasoning.questions.waiting import Wait, awaited
 from logdoctor.reasoning.timeline import Timeline
 
@@ -45,13 +47,15 @@ class Group(Struct):
         return any(self.count(rank, "completed") >= wait.number for rank in self.members if rank != wait.who)
 
 
-@asks("flight_recorder.dump", "flight_recorder.group")
+@asks("flight_recorder.dump", "flight_recorder.group", "gives up", "tells stack", *COUNTED)
 def hang_in_dumps(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield who holds up the others, on a line of each such rank and on that of the first rank that waits.
 
     - ``ledger.held_up``  late, late_hosts, by (``call``: it has not enqueued the call, ``device``: its peers ended the
       call, ``dump``: it wrote no dump), seq, op, group, waiting (number of ranks that wait), last_op, last_seq, frame
-      (of the call, or of its last one)
+      (of the call, or of its last one), and where it stands by its stack, see `standing`
+      Without dumps that tell it, the ranks that `counts` finds behind. Where these are others, nobody is late: by
+      ``disputed``, named (by the dumps), counted
     - ``ledger.collective_mismatch``  all wait at one point in different calls, see `collectives`
 
     A rank without a dump is named only if no other is, because a dump may not have been collected.
@@ -61,13 +65,31 @@ def hang_in_dumps(t: Timeline, state: JobState) -> Iterator[Record]:
     waits = [wait for group in groups for wait in group.waits]
     still = {wait.who for group in groups for wait in group.waits if group.stands_still(wait)}
     late = sorted(still | {*awaited((), waits)})
-    if late:
+    gave_up = {rank for e in t.of("gives up") if (rank := state.processes.rank_of(e)) is not None}
+    counted = [e for e in behind(t, state, hangs=bool(waits or gave_up)) if _late(e).isdisjoint(gave_up)]
+    if late and any(e.fields["by"] == "polls" and _late(e) and _late(e).isdisjoint(late) for e in counted):
+        yield from _disputed(counted[0], waits[0], late)
+    elif late:
         by = "device" if still.issuperset(late) else "call"
-        yield from _held_up(groups, late, by, dumps, state)
+        yield from with_stacks("late", _held_up(groups, late, by, dumps, state), t, state)
     elif mismatch := [record for group in groups for record in _mismatch(group, state)]:
         yield from mismatch
+    elif counted:
+        yield from with_stacks("late", counted, t, state)
     elif missing := sorted({rank for group in groups for rank in _without_dump(group, dumps)}):
-        yield from _held_up(groups, missing, "dump", dumps, state)
+        yield from with_stacks("late", _held_up(groups, missing, "dump", dumps, state), t, state)
+
+
+def _late(record: Record) -> set[Value]:
+    late = record.fields.get("late")
+    return {*late} if isinstance(late, tuple) else set()
+
+
+def _disputed(counted: Record, wait: Wait, late: Sequence[int]) -> Iterator[Record]:
+    """Yield that the dumps and the counts name different ranks, on a line of each."""
+    fields = {"by": "disputed", "named": tuple(late), "counted": counted.fields["late"], "op": wait.call}
+    for record in (wait.record, counted):
+        yield derive_of_other("held_up", record, seq=wait.number, group=wait.group, **fields)
 
 
 def _groups(t: Timeline, dumps: Collection[int]) -> list[Group]:

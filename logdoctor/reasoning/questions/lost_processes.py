@@ -12,19 +12,17 @@ from logdoctor.model import Record, Value
 from logdoctor.reasoning.derived import derive_of_other
 from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.questions import asks
+from logdoctor.reasoning.questions.counts import POLLED, WIDE_SPREAD, behind
 from logdoctor.reasoning.timeline import Timeline
 
-WIDE_SPREAD = 3
-"""Calls apart in one poll from which ranks differ. The poll of a job that runs finds them one or two apart."""
 
-
-@asks("nccl_ras.missing", "nccl_ras.communicator", "nccl.ras_spread")
-def reported_ranks(t: Timeline, _state: JobState) -> Iterator[Record]:
+@asks("nccl_ras.missing", *POLLED)
+def reported_ranks(t: Timeline, state: JobState) -> Iterator[Record]:
     """Yield what a report tells of ranks: odd, odd_hosts, pids, gpus, count.
 
     - ``ledger.lost``        RAS calls them dead
     - ``ledger.unanswered``  they do not answer
-    - ``ledger.apart``       they are behind in the calls of a communicator: op, fewest, most
+    - ``ledger.apart``       one poll finds them far behind in the calls of a communicator: op, fewest, most
     """
     by_kind: dict[tuple[str, str], list[Record]] = {}
     for record in t.of("nccl_ras.missing"):
@@ -41,7 +39,7 @@ def reported_ranks(t: Timeline, _state: JobState) -> Iterator[Record]:
             gpus=tuple(dict.fromkeys(str(e.fields["gpu"]) for e in records if "gpu" in e.fields)),
             count=len(processes),
         )
-    for record in t.of("nccl_ras.communicator", "nccl.ras_spread"):
+    for record in () if behind(t, state, hangs=False) else t.of(*POLLED):
         fewest, most = record.fields.get("fewest"), record.fields.get("most")
         if isinstance(fewest, int) and isinstance(most, int) and most - fewest >= WIDE_SPREAD:
             yield derive_of_other("apart", record, **record.fields)

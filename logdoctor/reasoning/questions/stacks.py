@@ -26,7 +26,9 @@ _HELPER_PROCESS = later(
     r"_worker_loop|forkserver|resource_tracker|torch/distributed/(?:launch|run|elastic|launcher)|elastic/(?:agent|multi)"
     r"|launcher/api\.py|agent/server|compile_worker|wandb/(?:sdk|service)|ray/_private|run_forever"
     r"|prted?_|orted_|hydra_|HYD_|accelerate/commands|deepspeed/launcher|pin_memory\.py"
+    r"|recv_requests|shm_broadcast\.py:(?:acquire_read|dequeue)|serve_forever"
 )
+"""Calls of processes that are no ranks, or that wait for the next request of a service."""
 _COMM = later(
     r"distributed_c10d\.py:|distributed/nn/functional|dist(?:ributed)?/comm|comm/(?:comm|torch)\.py|wait_for_everyone"
     r"|(?:^|[ :>])(?:P?MPI_[A-Z]\w+|p?nccl(?:All|Reduce|Broadcast|Send|Recv|Group|Comm)\w*|hvd\w*|horovod_\w+)"
@@ -73,6 +75,8 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
       ``comm`` (waits in another call), ``gpu`` (waits for its GPU), data, save, load, eval, compile, file or work.
     - ``ledger.others_stack``  one of the others, if no dump of them stands below the odd one: the same fields
     - ``ledger.same_stack``  all processes wait in the same call: function, count, at (comm or gpu)
+    - ``ledger.lone_wait``   the only stacks are of one or two processes that wait in a collective, and no step follows:
+      function, alone (their number)
     - ``ledger.absent_stack``  all ranks but a few wait in the same collective, and no step follows: function, missing,
       missing_hosts, ranks (the waiting ones)
 
@@ -80,12 +84,10 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
     (data loader workers, launchers, helpers of compilers). Stacks are compared without the frames below a communication
     call, and without the C library's waiting calls elsewhere.
     """
-    dumps = [e for e in t.of("tells stack") if not e.reports_own_end or e.fields.get("signal") == SIGABRT]
-    latest = {(state.processes.process_of(e), _thread(e)): e for e in dumps if e.fields.get("frames")}
-    found = (place for e in latest.values() if (place := place_of(e)) is not None)
-    places = sorted(found, key=lambda p: p.record.order)
+    places = latest_places(t, state)
     odd, others = _split_odd(places) if places else ([], [])
     if len(places) < MIN_STACKS and not (odd and others and odd[0].what in _NAMED_ACTIVITIES):
+        yield from _lone_waits(places, state)
         return
     if odd:
         yield from _odd_records(odd, others, state)
@@ -93,6 +95,18 @@ def odd_stack(t: Timeline, state: JobState) -> Iterator[Record]:
         first = others[0]
         yield _derive("same_stack", first, at=first.what, function=first.call, count=len(others))
         yield from _absent_records(others, state)
+
+
+def latest_places(t: Timeline, state: JobState, *, of_each_file: bool = False) -> list[Place]:
+    """Return where each process stands by its latest dump, or its latest one in each file, in reading order."""
+    dumps = [e for e in t.of("tells stack") if not e.reports_own_end or e.fields.get("signal") == SIGABRT]
+    latest = {
+        (state.processes.process_of(e), _thread(e), e.line.file if of_each_file else ""): e
+        for e in dumps
+        if e.fields.get("frames")
+    }
+    found = (place for e in latest.values() if (place := place_of(e)) is not None)
+    return sorted(found, key=lambda p: p.record.order)
 
 
 def _thread(record: Record) -> Value | None:
@@ -115,7 +129,14 @@ def _frames(record: Record) -> list[str]:
         if isinstance(frames, str)
         else [*map(str, reversed(frames if isinstance(frames, tuple) else (frames,)))]
     )
-    return [short for name in names if (short := _VARIABLE_PARTS.sub("", name).strip())]
+    return [short for name in names if (short := _without_variable_parts(name).strip())]
+
+
+def _without_variable_parts(name: str) -> str:
+    """Return ``initialize`` for ``initialize<bool, A<B>>(…)``: the innermost templates first."""
+    while (shorter := _VARIABLE_PARTS.sub("", name)) != name:
+        name = shorter
+    return name
 
 
 def place_of(record: Record) -> Place | None:
@@ -185,6 +206,19 @@ def _odd_records(odd: Sequence[Place], others: Sequence[Place], state: JobState)
     return [_derive("odd_stack", first, **fields), _derive(kind, compared, **fields)]
 
 
+def _lone_waits(places: Sequence[Place], state: JobState) -> Iterator[Record]:
+    """Yield a record if all processes wait in a collective."""
+    waits = [p for p in places if isinstance(p, Wait) and p.what == "comm"]
+    if waits and len(waits) == len(places) and not _goes_on(places, state):
+        yield _derive("lone_wait", waits[0], function=waits[0].call, alone=len(waits))
+
+
+def _goes_on(places: Sequence[Place], state: JobState) -> bool:
+    """Return whether a step surely came after the last stack."""
+    last, step = max(places, key=lambda p: p.record.order), state.steps.last
+    return step is not None and state.surely_after(step, last.record)
+
+
 def _absent_records(places: Sequence[Place], state: JobState) -> Iterator[Record]:
     """Yield a record if the stacks of all known ranks but a few are there.
 
@@ -194,9 +228,8 @@ def _absent_records(places: Sequence[Place], state: JobState) -> Iterator[Record
     world = max(state.processes.min_world_size, max((wait.who for wait in waits), default=UNKNOWN) + 1)
     missing = awaited(range(world), waits)
     few = max(1, len(waits) // MIN_STACKS_PER_ODD)
-    last, step = max(places, key=lambda p: p.record.order), state.steps.last
-    goes_on = step is not None and state.surely_after(step, last.record)
-    if len(waits) == len(places) and 0 < len(missing) <= few and not goes_on:
+    last = max(places, key=lambda p: p.record.order)
+    if len(waits) == len(places) and 0 < len(missing) <= few and not _goes_on(places, state):
         ranks, hosts = tuple(sorted(wait.who for wait in waits)), state.processes.hosts_with(missing)
         fields: dict[str, Value] = {"missing": tuple(missing), "missing_hosts": hosts, "ranks": ranks}
         yield _derive("absent_stack", last, function=last.call, **fields)
@@ -214,14 +247,11 @@ def _name_difference(a: Place, b: Place) -> tuple[str, str]:
 
 
 def _derive(kind: str, place: Place, /, **fields: Value) -> Record:
-    return replace(derive_record(kind, place.record, **fields), line=_line(place))
-
-
-def _line(place: Place) -> Line:
-    """Return the line of the dump that shows the call.
-
-    If that line was not kept, return the first line.
-    """
     path, _, function = place.call.rpartition(":")
-    wanted = (function, path.rpartition("/")[2])
-    return next((line for line in place.record.lines if all(part in line.text for part in wanted)), place.record.line)
+    line = find_frame(place.record, function, path.rpartition("/")[2])
+    return replace(derive_record(kind, place.record, **fields), line=line)
+
+
+def find_frame(dump: Record, *parts: str) -> Line:
+    """Return the line of a dump that holds these parts of a frame, if it was not kept the first line."""
+    return next((line for line in dump.lines if all(part in line.text for part in parts)), dump.line)

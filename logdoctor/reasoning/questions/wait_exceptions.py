@@ -1,4 +1,4 @@
-"""Ranks that wait in different calls, or for a silent rank, by the exceptions of the waiting calls.
+"""Ranks that wait in different calls, or for a silent rank, or lose it, by the exceptions of the waiting calls.
 
 Only exceptions from the waiting call count (Gloo, blocking waits of NCCL). The watchdog of NCCL prints from a thread of
 its own, so `collectives` reads its lines.
@@ -71,6 +71,31 @@ def blocked_calls(t: Timeline, state: JobState) -> Iterator[Record]:
         waits = {rank: place for rank, place in places.items() if isinstance(place, Wait)}
         if len(waits) == len(first):
             yield from _compare(waits, state)
+
+
+@asks("is ended", "fails", "gives up")
+def silent_end(t: Timeline, state: JobState) -> Iterator[Record]:
+    """Yield ``ledger.silent_end`` for the one rank that said nothing while all others lost peers: gone, gone_step.
+
+    It stands on the last step of that rank, before which no other rank stopped. All that fails must be a lost peer, not
+    a wait that ran into its limit, and no program may tell an end.
+    """
+    failures = [e for e in t.of("is ended", "fails", "gives up") if e.failing or e.has("is ended")]
+    heard = {state.processes.rank_of(e) for e in failures}
+    steps = {rank: step.fields.get("value") for rank, step in state.steps.by_rank().items() if t.holds(step)}
+    silent = {*range(min(state.processes.min_world_size, MAX_RANKS))} - heard
+    if len(heard) < MIN_WAITING or len(silent) != 1 or not all(map(_lost_peer, failures)):
+        return
+    (rank,) = silent
+    counts = [step for step in steps.values() if isinstance(step, int)]
+    if counts and steps.get(rank) == min(counts):
+        yield derive_record("silent_end", state.steps.by_rank()[rank], gone=rank, gone_step=min(counts))
+
+
+def _lost_peer(record: Record) -> bool:
+    """Return whether a process lost others. One that ran into the limit of a wait did not."""
+    lost = record.tells("about peers") if record.reports_own_end else record.has("gives up")
+    return lost and not record.has("waits") and not record.has("is ended") and not _timed_out(record)
 
 
 def _timed_out(record: Record) -> bool:

@@ -220,7 +220,7 @@ def _choose_by_progress(again: Sequence[Run], last: Run, look: str) -> Choice:
 
 
 def _decide_without_cause(diagnosis: Diagnosis, words: Catalogue, *, hung: bool, unread: Unread) -> Decision:
-    verdict, collect = diagnosis.verdict, diagnosis.decision.collect
+    verdict, collect, known = diagnosis.verdict, diagnosis.decision.collect, diagnosis.decision.because
     if verdict == "finished":
         return Decision("do-nothing", words("head.nothing"), words("decide.finished"))
     if verdict == "no-end-seen":
@@ -228,7 +228,7 @@ def _decide_without_cause(diagnosis: Diagnosis, words: Catalogue, *, hung: bool,
     elif verdict == "nothing-to-judge":
         key, because = "nothing-to-judge", words(f"because.{_why_nothing(diagnosis, unread)}")
     else:
-        key, because = "hung" if hung else "investigate", _why_unknown(diagnosis, words, hung, unread)
+        key, because = "hung" if hung else "investigate", known or _why_unknown(diagnosis, words, hung, unread)
     decision = Decision(
         "investigate",
         words(f"head.{key}"),

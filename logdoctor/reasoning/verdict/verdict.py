@@ -29,6 +29,8 @@ class Facts(Struct, frozen=True):
     """True if the user says that the job hangs."""
     read_in_part: bool = False
     """True if a part of the evidence was not read, and another was."""
+    waits: Line | None = None
+    """The stack of a process that waits for others, of which nothing is known."""
     end: Line | None = None
     """The line that shows a good end."""
     alive: bool = False
@@ -41,6 +43,7 @@ _CONDITIONS: tuple[tuple[Verdict, Callable[[Facts], bool], Callable[[Facts], Lin
     ("unknown", lambda f: f.alarm is not None or f.hung, lambda f: f.alarm),
     ("unknown", lambda f: f.read_in_part, lambda _: None),
     ("finished", lambda f: f.end is not None, lambda f: f.end),
+    ("unknown", lambda f: f.waits is not None, lambda f: f.waits),
     ("no-end-seen", lambda f: f.alive, lambda _: None),
     ("nothing-to-judge", lambda _: True, lambda _: None),
 )
@@ -57,6 +60,7 @@ def collect_facts(
     root: Finding | None,
     alarm: Line | None,
     *,
+    waits: Line | None = None,
     hung: bool = False,
     read_in_part: bool = False,
     in_run: Callable[[Record], bool] = lambda _: True,
@@ -75,6 +79,7 @@ def collect_facts(
         and root.rule.id not in HANGS
         and not hung,
         alarm=alarm,
+        waits=waits,
         hung=hung,
         read_in_part=read_in_part,
         end=end.line if end else None,

@@ -16,7 +16,7 @@ from itertools import chain
 import regex
 from msgspec import Struct, field
 
-from logdoctor.frames import DUMP, SPY, is_library, short_path
+from logdoctor.frames import DUMP, SPY, is_library, is_shortened_library, short_path
 from logdoctor.logs.multiline.python.reading import MAX_FRAMES
 from logdoctor.logs.multiline.stack_headlines import headline_fields, is_headline
 from logdoctor.logs.record_pattern import Message, Multiline
@@ -39,6 +39,8 @@ _IGNORED = later(
 _NEXT = later(r"^\s*(?:Timeout \(\d|Fatal Python error: |Windows fatal exception: |Attaching to process )")
 """The first line of the dump of another process, or of the same process later."""
 _LOCAL_RANK = later(r"--local[-_]rank[= ](?P<local_rank>\d{1,4})\b")
+_STATES = {"idle": "(idle", "gil": "+gil)"}
+"""Fields, and how py-spy says that a thread sleeps in the kernel, or holds the lock of the interpreter."""
 MAX_GAP = 4
 MAX_STACK = 32
 """Frames of a living process that are kept. The innermost ones may be native."""
@@ -65,11 +67,14 @@ class Stacks(Struct):
     """Frames and number of the thread that runs the script."""
     started: str = ""
     """The number of the thread begun last."""
+    states: dict[str, dict[str, Value]] = field(default_factory=dict)
+    """Fields that py-spy alone tells of a thread, by its number."""
 
-    def start(self, thread: str, *, wanted: bool) -> None:
+    def start(self, thread: str, *, wanted: bool, state: str = "") -> None:
         """Begin a thread. ``wanted``: it is the current or main thread, whose frames are reported."""
         self.threads += 1
         self.latest, self.started = [], thread
+        self.states[thread] = {name: "yes" for name, mark in _STATES.items() if mark in state}
         if wanted or not self.wanted:
             self.chosen, self.wanted, self.thread = self.latest, self.wanted or wanted, thread
 
@@ -77,7 +82,7 @@ class Stacks(Struct):
         """Add a frame to the thread begun last."""
         short = short_path(path)
         place = f"{short.rpartition('/')[2]}:{line} in {function}"
-        self.latest.append((f"{short}:{function}", place, not is_library(path)))
+        self.latest.append((f"{short}:{function}", place, not (is_library(path) or is_shortened_library(path))))
         if function == "<module>":
             self.main = self.latest, self.started
 
@@ -87,14 +92,14 @@ class Stacks(Struct):
             self.chosen, self.thread = self.main
 
     def fields(self, max_frames: int = MAX_FRAMES) -> dict[str, Value]:
-        """Return ``threads``, ``where``, ``frames``, ``own_frame``, ``thread_id`` and ``pid``, as far as printed."""
+        """Return threads, where, frames, own_frame, thread_id, pid, and those of `_STATES`, as far as printed."""
         if not self.chosen:  # a crashed native thread has no Python frames; the main thread is printed last
             self.chosen = self.latest
         own = next((place for _, place, is_own in self.chosen if is_own), "")
         names = " > ".join(name for name, *_ in reversed(self.chosen[:max_frames]))
         values: dict[str, Value] = {"threads": self.threads, **self.process_fields}
         if self.thread:
-            values["thread_id"] = self.thread
+            values |= {"thread_id": self.thread, **self.states.get(self.thread, {})}
             pid = number(self.thread)
             if pid is not None and self.wanted and len(self.thread) < MAX_PID:
                 values.setdefault("pid", pid)  # on Linux the main thread has the number of the process
@@ -111,7 +116,7 @@ def read_threads(head: Message, head_fields: Mapping[str, Value], below: Iterato
     stacks = Stacks()
     first = _THREAD.match(head.text)
     if first:
-        stacks.start(first["id"], wanted=_is_wanted(first))
+        stacks.start(first["id"], wanted=_is_wanted(first), state=first["rest"])
     elif process := _PROCESS.match(head.text):
         stacks.process_fields.update(_process_fields(process))
     _read_dumps(stacks, below)
@@ -185,7 +190,7 @@ def _read_dumps(stacks: Stacks, below: Iterator[Message]) -> None:
         if not frame and _begins_dump(stacks, line, thread, process):
             return
         if thread:
-            stacks.start(thread["id"], wanted=_is_wanted(thread))
+            stacks.start(thread["id"], wanted=_is_wanted(thread), state=thread["rest"])
         elif process:
             stacks.process_fields.update(_process_fields(process))
         elif frame:
