@@ -96,3 +96,11 @@ def test_a_folder_of_the_hang_detector_gives_one_answer(folder, knowledge):
     diagnosis = diagnose(folder, knowledge=knowledge)
     assert diagnosis.verdict == "failed"
     assert [cause.culprit.ranks for cause in diagnosis.causes[:1]] == [(LATE,)]
+
+
+@pytest.mark.parametrize(("polls", "expected"), [(3, "failed"), (1, "no-end-seen")])
+def test_ranks_one_call_apart_stand_still_only_if_several_polls_say_so(polls, expected, folder, knowledge):
+    files = sorted((folder / "hang_detector" / "nccl_ras").glob("*.json"))[:polls]
+    diagnosis = diagnose([str(path) for path in files], knowledge=knowledge)
+    assert diagnosis.verdict == expected
+    assert [cause.culprit.ranks for cause in diagnosis.causes] == [(LATE,)] * (expected == "failed")

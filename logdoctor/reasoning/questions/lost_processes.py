@@ -17,8 +17,11 @@ from logdoctor.reasoning.timeline import Timeline
 WIDE_SPREAD = 3
 """Calls apart in one poll from which ranks differ. The poll of a job that runs finds them one or two apart."""
 
+FEWEST_POLLS = 3
+"""Polls in which the same counts show that the ranks stand still."""
 
-@asks("nccl_ras.missing", "nccl_ras.communicator", "nccl.ras_spread")
+
+@asks("nccl_ras.missing", "nccl_ras.communicator", "nccl.ras_spread", "tells stack")
 def reported_ranks(t: Timeline, _state: JobState) -> Iterator[Record]:
     """Yield what a report tells of ranks: odd, odd_hosts, pids, gpus, count.
 
@@ -45,6 +48,25 @@ def reported_ranks(t: Timeline, _state: JobState) -> Iterator[Record]:
         fewest, most = record.fields.get("fewest"), record.fields.get("most")
         if isinstance(fewest, int) and isinstance(most, int) and most - fewest >= WIDE_SPREAD:
             yield derive_of_other("apart", record, **record.fields)
+    for record in () if t.of("tells stack") else _unmoved(t):
+        yield derive_of_other("apart", record, **record.fields)
+
+
+def _unmoved(t: Timeline) -> Iterator[Record]:
+    """Yield communicators whose ranks differ narrowly, but alike in all of several polls.
+
+    Stacks tell more: what the ranks behind do.
+    """
+    polls: dict[Value | None, list[Record]] = {}
+    for record in t.of("nccl_ras.communicator"):
+        polls.setdefault(record.fields.get("comm_id"), []).append(record)
+    for records in polls.values():
+        counts = {(e.fields.get("op"), e.fields.get("fewest"), e.fields.get("most")) for e in records}
+        fewest, most = (records[0].fields.get(name) for name in ("fewest", "most"))
+        files = {e.line.file for e in records}
+        is_narrow = isinstance(fewest, int) and isinstance(most, int) and 0 < most - fewest < WIDE_SPREAD
+        if is_narrow and len(counts) == 1 and len(files) >= FEWEST_POLLS:
+            yield records[0]
 
 
 @asks("nccl.ras_dead", "nccl.ras_event", "nccl_ras.event", "nccl.ras_problem")
