@@ -30,9 +30,12 @@ from logdoctor.reasoning.job_state import JobState
 from logdoctor.reasoning.lifecycle.ends import end_of
 
 
-def record(order, rank=None, *, format="k", kind="k.x", time=None, host=None, signs=(), level="fatal", **fields):
+def record(
+    order, rank=None, *, format="k", kind="k.x", time=None, host=None, signs=(), level="fatal", origin="job", **fields
+):
     line = Line("job.log", order + 1, "text")
-    return Record(line, format, kind, "text", Source(rank, host=host, time=time), level, fields, order, signs=signs)
+    source = Source(rank, host=host, time=time)
+    return Record(line, format, kind, "text", source, level, fields, order, signs=signs, origin=origin)
 
 
 def finding(*records, failure_class="own", culprit=Culprit()):  # noqa: B008 - frozen
@@ -81,7 +84,7 @@ WAITED = (LifecycleSign("waits"),)
         ("told", "", finding(record(0, signs=(LifecycleSign("is ended", "job"),))), (), "confirmed"),
         ("told", "", finding(record(0, format="generic")), (), "contradicted"),
         ("time", "1h", finding(record(0, time=2e9)), (record(1, time=2e9 + 60),), "confirmed"),
-        ("time", "1h", finding(record(0, format="kernel", time=1e9)), (record(1, time=2e9),), "contradicted"),
+        ("time", "1h", finding(record(0, time=1e9, origin="machine")), (record(1, time=2e9),), "contradicted"),
     ],
 )
 def test_claim_is_checked_against_the_lines(name, wanted, found, seen, expected):

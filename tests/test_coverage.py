@@ -119,7 +119,7 @@ LACKING = {
     "NUL bytes": (bytes(9 << 20), "not"),
     "random bytes": (random.Random(3).randbytes(4096), "not"),
     "a core dump": (CORE, "not"),
-    "a report of DCGM": (b'{"DCGM GPU Diagnostic": {"test_categories": []}}', "not"),
+    "a report of DCGM": (b'{"body": {"Link 0": {"children": {"CRC FLIT Error": {"value": "1"}}}}}', "not"),
     "an archive that cannot be unpacked": (b"7z\xbc\xaf\x27\x1c" + bytes(99), "not"),
 }
 

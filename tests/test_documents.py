@@ -6,6 +6,7 @@ A sample is a whole document. A folder of samples may hold several documents of 
 from __future__ import annotations
 
 import io
+import json
 import random
 import shutil
 import subprocess
@@ -142,6 +143,9 @@ def test_no_reader_is_imported_for_a_plain_log():
         ("x/dmesg-hgx03.log.gz", "hgx03"),
         ("link-of-mlx5-down/dmesg.txt", None),
         ("h100/dmesg.txt", None),
+        ("dcgmi-diag-r3.json", None),
+        ("gpu07.dcgmi.health.json", "gpu07"),
+        ("rocm-smi-mx14.json", "mx14"),
     ],
 )
 def test_host_of_a_document_by_its_name(name, host):
@@ -153,3 +157,44 @@ def test_dumps_draw_the_grid_of_ranks_and_collectives(knowledge):
     states = diagnose([str(path) for path in dumps], knowledge=knowledge).job.standings
     assert {state.rank for state in states} == {0, 2}
     assert any(state.waits is not None for state in states)
+
+
+@pytest.mark.parametrize("rows", ['{"step": %d, "loss": 2.1}', "%d,2.1"])
+def test_an_error_behind_the_rows_of_a_table_is_read_like_a_log(rows, tmp_path, knowledge):
+    """A program may print its metrics and its traceback into one file."""
+    heading = [] if "{" in rows else ["step,loss"]
+    error = ["Traceback (most recent call last):", '  File "/srv/vole/fit.py", line 8, in step', "KeyError: 'w3'"]
+    (tmp_path / "out").write_text("\n".join([*heading, *(rows % n for n in range(300)), *error]) + "\n")
+    (*steps, raised) = events(tmp_path / "out", knowledge=knowledge)
+    assert {step.kind for step in steps} == {"progress.step"}
+    assert (raised.kind, raised.line.number) == ("python.traceback", len(heading) + 303)
+
+
+def metrics_kinds(losses: list[float], knowledge, tmp_path) -> list[str]:
+    rows = [json.dumps({"step": n, "loss": loss, "grad_norm": float("nan")}) for n, loss in enumerate(losses)]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(rows) + "\n")
+    found = events(tmp_path, knowledge=knowledge)
+    return [record.kind.partition(".")[2] for record in found if record.failing]
+
+
+@pytest.mark.parametrize(
+    ("losses", "failures"),
+    [
+        ([4.0, 0.5, 900.0, 8e4, 7e6], ["diverged"]),
+        ([4.0, 0.5, 900.0, 8e4, 0.5], []),
+        ([4.0, 0.5, 0.4, 900.0, 8e4], []),
+        ([4.0, 1e-6, 2e-3, 3e-3, 4e-3], []),
+        ([4.0, float("nan"), 3.9, float("inf")], ["not_finite"]),
+        ([4.0, 900.0, 8e4, float("inf")], ["not_finite"]),
+    ],
+    ids=[
+        "grows",
+        "comes back",
+        "too few rows",
+        "no worse than at its start",
+        "told once",
+        "told by the first that is none",
+    ],
+)
+def test_a_loss_is_wrong_once(losses, failures, knowledge, tmp_path):
+    assert metrics_kinds(losses, knowledge, tmp_path) == failures

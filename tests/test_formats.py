@@ -165,6 +165,9 @@ def test_every_kind_that_code_gives_is_known_to_the_lint_of_rules():
         ("  prog.error: fails", "  prog.none: fails", 5, "no record of this file is of the kind 'prog.none'"),
         ("signs:", "kinds: [prog.error]\nsigns:", 4, "a record of this file is of the kind 'prog.error'"),
         ("signs:", "kinds: passed\nsigns:", 4, "'passed' is no kind"),
+        ("signs:", "origin: {prog: space}\nsigns:", 4, "'space' is no origin"),
+        ("signs:", "origin: {gorp: machine}\nsigns:", 4, "no kind of this file is of the format 'gorp'"),
+        ("signs:", "file_names: [dmesg.1]\nsigns:", 4, "'file_names' are words of letters"),
         ("kind: prog.error", "kind: Prog", 7, "'Prog' is no kind"),
         ("- kind: prog.error\n", "-\n", 8, "'kind' is missing"),
         ("level: error", "level: bad", 8, "'bad' is no level"),
@@ -305,6 +308,13 @@ def test_faults_of_all_names_and_files_come_at_once(ordered):
 
 
 # ── laws of the shipped formats ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_format_says_its_origin_once():
+    """Many files give records of the kernel. One of them says that they come from the machine."""
+    said = Counter(name for file in formats().values() for name in file.origins)
+    assert said
+    assert [name for name, times in said.items() if times > 1] == []
 
 
 def test_each_pattern_and_each_named_function_is_right():

@@ -336,6 +336,16 @@ def test_level_word_behind_a_stamp_stays_in_a_variant():
     assert [text for text, _ in piece.variants()][:2] == [" the store is gone", "FATAL:  the store is gone"]
 
 
+def test_traceback_in_a_structured_log_of_ray_is_read_with_its_process():
+    stack = "Traceback (most recent call last):\n  File \"/srv/vole/fit.py\", line 8, in step\nKeyError: 'w3'"
+    line = json.dumps(
+        {"asctime": "2026-05-11 08:12:40,511", "message": "step failed", "process": 611, "exc_text": stack}
+    )
+    pieces = split_line(line + " [repeated 3x across cluster] (Ray deduplicates logs by default.)")
+    assert [piece.text for piece in pieces] == ["step failed", *stack.split("\n")]
+    assert {piece.labels["pid"] for piece in pieces} == {611}
+
+
 def test_record_joined_inside_a_json_message_is_a_piece_of_its_own():
     line = '{"log":"100%|##| 4/4 [00:02<00:00,  1.9it/s][default2]:[E store.cpp:5] gone\\n","stream":"stderr"}'
     first, second = split_line(line)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from failing_job import answer, diagnose_log
 
@@ -46,3 +48,18 @@ def test_alarm_after_the_last_step_of_a_job_that_had_to_be_ended_is_a_failure(kn
 @pytest.mark.parametrize(("after", "expected"), [(STEPS[1:2], "no-end-seen"), ([], "unknown"), ([KILLED], "unknown")])
 def test_stack_without_an_exception_is_a_failure_only_if_the_life_ends_there(knowledge, after, expected):
     assert verdict(knowledge, STEPS[0], *STACK, *after) in (expected, "job.launch", "host.oom-kill")
+
+
+def structured(time: str, process: int, message: str) -> str:
+    return json.dumps(
+        {"asctime": f"2026-05-11 08:12:{time}", "levelname": "INFO", "message": message, "process": process}
+    )
+
+
+@pytest.mark.parametrize(("steps_at", "expected"), [("40,3", "app.exception"), ("42,3", "no-end-seen")])
+def test_steps_of_another_process_that_were_collected_late_are_no_sign_of_life(knowledge, steps_at, expected):
+    """Ray's driver prints its own lines before those that it collects from its workers."""
+    raised = json.loads(structured("40,511", 611, "training failed"))
+    raised |= {"levelname": "ERROR", "exc_text": "\n".join([*STACK, "ZeroDivisionError: division by zero"])}
+    steps = [structured(f"{steps_at}{n}7", 640, f"step {n} loss 2.{n}") for n in range(4)]
+    assert verdict(knowledge, json.dumps(raised), *steps) == expected

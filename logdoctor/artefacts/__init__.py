@@ -8,7 +8,8 @@ A reader has ``KIND``, the kind's name in the answer, and two functions:
 - ``sniff(head)`` tells a document of the kind by its first bytes, up to `HEAD_BYTES`, whatever its name
 - ``read(document)`` yields what the document tells, and raises `Damaged` where it cannot be read on
 
-Optional: ``PER_HOST = True``, if each such document tells of one host, so its name may name the host.
+Optional: ``PER_HOST``, words in the names of such documents, if each tells of one host. What else such a name says may
+be the host.
 """
 
 from __future__ import annotations
@@ -60,7 +61,13 @@ def reader_of(kind: str) -> Reader:
 @cache
 def is_per_host(kind: str) -> bool:
     """Return whether each document of the kind tells of one host."""
-    return bool(getattr(reader_of(kind), "PER_HOST", False))
+    return hasattr(reader_of(kind), "PER_HOST")
+
+
+@cache
+def file_names() -> tuple[str, ...]:
+    """Return the words in the names of documents that each tell of one host."""
+    return tuple(dict.fromkeys(word for reader in all_readers() for word in getattr(reader, "PER_HOST", ())))
 
 
 def read(document: Document) -> Iterator[Found]:

@@ -1,4 +1,4 @@
-"""State of GPUs, as nvidia-smi and rocm-smi tell it in their several forms.
+"""State of GPUs, as nvidia-smi, rocm-smi and amd-smi tell it in their several forms.
 
 A *state* is how a thing was when somebody asked. Faults that are there now count; counters of a GPU's whole life
 (aggregate, correctable) and settings (pending modes) are history or wishes.
@@ -7,14 +7,15 @@ A *state* is how a thing was when somebody asked. Faults that are there now coun
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from logdoctor.artefacts.document import Fact
 from logdoctor.model import Source, Value
 from logdoctor.model.numbers import number
 
 MAX_GPUS = 4096
+MAX_DEPTH = 12
 _LOST = r"(?i)\bGPU is lost\b|\bGPU_IS_LOST\b"
 _BUS = r"(?P<domain>[0-9a-fA-F]{4,8}):(?P<slot>[0-9a-fA-F]{2}:[0-9a-fA-F]{2})(?:\.\d)?"
 _YES = {
@@ -30,6 +31,10 @@ _YES = {
     "channel_repair_pending": "repair-pending",
     "tpc_repair_pending": "repair-pending",
 }
+_PAGES = {"pending/page_address": "retirement-pending", "un_res/page_address": "remap-failed"}
+"""amd-smi lists pages that wait for their retirement, and those that cannot be taken out of use."""
+_SINCE_LOAD = r"volatile|^ecc/total_|^ecc_blocks/"
+"""Counts since the driver was loaded, not of the GPU's whole life."""
 
 
 class Gpu(NamedTuple):
@@ -62,6 +67,13 @@ class States:
         if fault and self._is_new(gpu, fault):
             yield Fact("gpu.state", text, {**gpu.fields(), "fault": fault}, line, where, "error", Source())
 
+    def see_all(self, gpu: Gpu, values: Mapping[str, Any], line: int, where: str) -> Iterator[Fact]:
+        """Yield the GPU and all faults that an object of JSON shows."""
+        yield from self.see(gpu, line, where)
+        for names, value in _leaves(values, ()):
+            path, told = "/".join(map(path_part, names)), f"GPU {gpu.device}: {'.'.join(names)}: {value}"
+            yield from self.tell(gpu, path, str(value), line, ".".join((where, *names)), told)
+
     def _is_new(self, gpu: Gpu, fault: str) -> bool:
         key = (gpu.bus_id or gpu.uuid or gpu.device, fault)
         if key in self._told or len(self._told) > MAX_GPUS:
@@ -78,11 +90,25 @@ def fault_of(path: str, value: str) -> str:
     fault = _YES.get(last) or _YES.get(path.rpartition("/")[2])
     if fault:
         return fault if value.lower() in ("yes", "1", "true") else ""
-    if "volatile" in path and re.search(r"uncorrect|double_bit", path):
+    if last in _PAGES:
+        return _PAGES[last]
+    if re.search(_SINCE_LOAD, path) and re.search(r"uncorrect|double_bit", path):
         return "uncorrectable" if (number(value) or 0) > 0 else ""
     if path.endswith("recovery_action") and value.lower() not in ("none", "n/a", "[n/a]", "not supported", ""):
         return "recovery-needed"
     return "unreadable" if value == "ERR!" else ""
+
+
+def _leaves(value: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the plain values of an object, each with the names that lead to it."""
+    if isinstance(value, Mapping) and len(names) < MAX_DEPTH:
+        for name, inner in value.items():
+            yield from _leaves(inner, (*names, str(name)))
+    elif isinstance(value, list) and len(names) < MAX_DEPTH:
+        for inner in value:
+            yield from _leaves(inner, names)
+    elif names:
+        yield names, value
 
 
 def bus_of(text: str) -> str:

@@ -17,10 +17,7 @@ _START = rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*[\"}]|\[\s*(?:[{\[\"]|\]\s*$))"
 _MESSAGE_KEYS = ("message", "msg", "log", "text", "event", "MESSAGE")
 _READ_AS_TEXT = rb"\"(?:py_callstack|extraInfo|apiVersion)\""
 """Keys of documents that are read like a log: torchrun's error file, objects of Kubernetes."""
-_EVIDENCE = (
-    (rb"\"DCGM GPU Diagnostic\"|\"CRC FLIT Error\"", "a report of DCGM"),
-    (rb"\"card\d{1,3}\": *\{", "a report of rocm-smi"),
-)
+_EVIDENCE = ((rb"\"CRC FLIT Error\"", "a report of DCGM"),)
 """Keys of documents that a failing job leaves behind. They are not read."""
 
 

@@ -13,9 +13,9 @@ from logdoctor.logs.format_table import read_format_table, stamp
 
 if TYPE_CHECKING:
     from logdoctor.logs.record_pattern import LifecycleSigns, Prefix, RecordPattern
-    from logdoctor.model import Record
+    from logdoctor.model import Origin, Record
 
-__all__ = ["kinds", "lifecycle_signs", "parse_text", "prefixes", "record_patterns", "stamp"]
+__all__ = ["kinds", "lifecycle_signs", "origin_of", "parse_text", "prefixes", "record_patterns", "stamp"]
 
 
 def record_patterns() -> tuple[RecordPattern, ...]:
@@ -37,6 +37,11 @@ def prefixes() -> tuple[Prefix, ...]:
 def lifecycle_signs() -> LifecycleSigns:
     """Return the lifecycle signs of each kind of record."""
     return read_format_table().lifecycle_signs
+
+
+def origin_of(format_: str) -> Origin:
+    """Return where the lines of a format come from."""
+    return read_format_table().origins.get(format_, "job")
 
 
 def parse_text(text: str, file: str = "job.log") -> list[Record]:

@@ -8,6 +8,8 @@ A file ``formats/<family>/<program>.yaml`` holds:
 - ``kinds``: kinds that no record has, because only a reader or the end of the log gives them
 - ``signs``: lifecycle signs of kinds.  ``MARK of SUBJECT, told by REPORTER, by AUTHOR, late, last, tells THING``
   with all parts optional, or a mapping with the names of `LifecycleSign`, or a list of these
+- ``origin``: where lines of a format come from, if not from the job: ``{kernel: machine}``.  One file says it
+- ``file_names``: words in the names of files that hold such lines of one machine: ``[dmesg, kern]``
 - ``records``: see `RecordPattern`; ``match`` is the pattern, and a list of texts is joined; ``before`` names kinds or
   formats over which the record wins, see `logs.precedence`
 - ``prefixes``: see `Prefix`
@@ -32,7 +34,7 @@ from msgspec import Struct
 
 from logdoctor.logs.precedence import Before, Records, faults_of_order
 from logdoctor.logs.record_pattern import LifecycleSigns, LineReader, Prefix, RecordPattern, find_function
-from logdoctor.model import Author, Level, LifecycleSign, Mark, Reporter, RuleError, RulesError, Subject, Tell
+from logdoctor.model import Author, Level, LifecycleSign, Mark, Origin, Reporter, RuleError, RulesError, Subject, Tell
 from logdoctor.model.numbers import number
 from logdoctor.model.own_files import read_source
 from logdoctor.pack.regexes import compiled
@@ -43,7 +45,7 @@ FOLDER = Path(__file__).parent.parent / "formats"
 SHARED_PARTS = "parts"
 """Name of the file with the parts for all files."""
 
-KEYS = ("about", "parts", "kinds", "signs", "records", "prefixes", "samples")
+KEYS = ("about", "parts", "kinds", "origin", "file_names", "signs", "records", "prefixes", "samples")
 RECORD_KEYS: Mapping[str, type] = {
     "kind": str,
     "match": str,
@@ -75,6 +77,7 @@ PATTERNS = ("match", "line", *READERS[:-1])
 MIN_LITERAL = 3
 """Least length of a text for the scan."""
 LEVELS = get_args(Level)
+ORIGINS = get_args(Origin)[1:]
 SIGN_WORDS: Mapping[str, tuple[str, ...]] = {
     name: get_args(words)
     for name, words in (("mark", Mark), ("of", Subject), ("reporter", Reporter), ("by", Author), ("tells", Tell))
@@ -107,6 +110,8 @@ class FormatFile(Struct, frozen=True):
     lifecycle_signs: LifecycleSigns = {}
     prefixes: tuple[Prefix, ...] = ()
     samples: tuple[Sample, ...] = ()
+    origins: Mapping[str, Origin] = {}
+    file_names: tuple[str, ...] = ()
 
     @property
     def records(self) -> Records:
@@ -175,6 +180,8 @@ def _read_file(
         _signs(data.get("signs"), {*kinds, *other_kinds}, faults),
         prefixes,
         tuple(s for place, entry in _entries(data, "samples", faults) if (s := _sample(entry, place, faults))),
+        _origins(data.get("origin"), {kind.partition(".")[0] for kind in (*kinds, *other_kinds)}, faults),
+        _file_names(data.get("file_names", []), faults),
     )
     parts.check_unused()
     errors += sorted(faults.errors, key=lambda error: number(error.where.rpartition(":")[2]) or 0)
@@ -389,6 +396,25 @@ def _other_kinds(value: Any, kinds: set[str], faults: Faults) -> tuple[str, ...]
         elif kind in kinds:
             faults.add(("kinds", index), f"a record of this file is of the kind '{kind}'", "", "take it out")
     return tuple(map(str, named))
+
+
+def _origins(value: Any, names: set[str], faults: Faults) -> dict[str, Origin]:
+    origins = _mapping(value, ("origin",), faults)
+    for name, origin in origins.items():
+        place = ("origin", name)
+        if name not in names:
+            faults.add(place, f"no kind of this file is of the format '{name}'", "", "name one of its formats")
+        if origin not in ORIGINS:
+            faults.add(place, f"'{origin}' is no origin", "", f"one of {', '.join(ORIGINS)}; without it the job")
+    return origins
+
+
+def _file_names(value: Any, faults: Faults) -> tuple[str, ...]:
+    words = value if isinstance(value, list) else [value]
+    if not all(isinstance(word, str) and word.isalpha() for word in words):
+        faults.add(("file_names",), "'file_names' are words of letters", f"it is {value!r:.60}", "file_names: [dmesg]")
+        return ()
+    return tuple(words)
 
 
 def _signs(value: Any, kinds: set[str], faults: Faults) -> LifecycleSigns:

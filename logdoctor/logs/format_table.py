@@ -5,6 +5,7 @@ To read all YAML files takes longer than most diagnoses.  The cache key is a dig
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -12,13 +13,14 @@ import msgspec
 from msgspec import Struct
 
 from logdoctor.logs.record_pattern import LifecycleSigns, Prefix, RecordPattern
+from logdoctor.model import Origin
 from logdoctor.model.digests import blake2b
 from logdoctor.pack import cached_files, shipped
 from logdoctor.pack.cached_files import Stamp
 from logdoctor.version import __version__
 
 TABLE = "formats"
-CACHE_VERSION = 4
+CACHE_VERSION = 5
 """Increase this number when the layout of the cache changes."""
 _SOURCES = (Path(__file__).parent, Path(__file__).parent.parent / "formats")
 
@@ -30,6 +32,8 @@ class FormatTable(Struct, frozen=True):
     other_kinds: tuple[str, ...]
     lifecycle_signs: LifecycleSigns
     prefixes: tuple[Prefix, ...]
+    origins: Mapping[str, Origin]
+    file_names: tuple[str, ...]
 
 
 @cache
@@ -50,6 +54,8 @@ def compile_format_table() -> FormatTable:
         tuple(kind for file in formats for kind in file.other_kinds),
         {kind: signs for file in formats for kind, signs in file.lifecycle_signs.items()},
         tuple(prefix for file in formats for prefix in file.prefixes),
+        {name: origin for file in formats for name, origin in file.origins.items()},
+        tuple(word for file in formats for word in file.file_names),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from logdoctor.logs import lifecycle_signs, prefix_stripping, record_patterns
+from logdoctor.logs import lifecycle_signs, origin_of, prefix_stripping, record_patterns
 from logdoctor.logs.about import add_subject
 from logdoctor.logs.object_states import read_state
 from logdoctor.logs.prefix_stripping import Labels, Stripped
@@ -251,9 +251,10 @@ class LineParser:
         shortened = printed if len(printed) <= MAX_LINE_LENGTH else printed[: MAX_LINE_LENGTH - 1] + "…"
         lines = tuple(Line(self.file, n, t[:MAX_LINE_LENGTH]) for n, t in below.lines) if multiline and span > 1 else ()
         signs, fields = lifecycle_signs().get(kind, ()), fields or {}
+        format_ = kind.partition(".")[0]
         return Record(
             Line(self.file, number, shortened),
-            kind.partition(".")[0],
+            format_,
             kind,
             text,
             logger,
@@ -265,6 +266,7 @@ class LineParser:
             lines,
             note,
             add_subject(signs, text),
+            origin_of(format_),
         )
 
     def build_source(self, labels: Labels, *, with_time: bool = False) -> Source:

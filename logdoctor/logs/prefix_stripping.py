@@ -80,19 +80,25 @@ def strip_prefixes(line: str, outer: Stripped | None = None) -> Stripped:
     """
     labels: Labels = dict(outer.line_labels) if outer else {}
     stripped = Stripped(line, line, labels, dict(labels))
+    _drop_count(stripped)  # of a line of JSON
     for _ in range(MAX_LAYERS):
         if _is_code(stripped.text):
             break
         prefix = _strip_prefix(stripped)
         if prefix is None or prefix.last:
             break
-    if stripped.text.endswith((")", "]")) and "x across " in stripped.text:
-        stripped.text = _REPEATED.sub("", stripped.text)
+    _drop_count(stripped)  # of a message that a prefix quoted
     if _LINK_SIGN in stripped.text:
         _set_text(stripped, _LINK.sub(r"\1", stripped.text), decoded=True)
     if _QUOTED_TRACEBACK in stripped.text:
         _set_text(stripped, _ESCAPED.sub(lambda m: m["quote"] or "\n", stripped.text), decoded=True)
     return stripped
+
+
+def _drop_count(stripped: Stripped) -> None:
+    """Drop what Ray's driver adds to a line that several processes printed."""
+    if stripped.text.endswith((")", "]")) and "x across " in stripped.text:
+        stripped.text = _REPEATED.sub("", stripped.text)
 
 
 def _is_code(text: str) -> bool:

@@ -271,6 +271,7 @@ class Recipe(Struct, frozen=True):
             tuple([Line(file, number + below, str(make(texts, parser))) for below, make in self.lines]),
             like.note,
             like.signs,
+            like.origin,
         )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import regex
 
+from logdoctor.artefacts import file_names
+from logdoctor.logs.format_table import read_format_table
 from logdoctor.model import Source
 from logdoctor.model.numbers import number
-from logdoctor.pack.regexes import later
+from logdoctor.pack.regexes import compiled, later
 
 _NAMES = (
     later(r"(?:^|/)attempt_\d+/(?P<local_rank>\d{1,4})/(?:stdout|stderr|error)\.\w+$"),
@@ -41,18 +43,28 @@ def slurm_job_of(files: Iterable[str]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-_MACHINE_WORDS = "dmesg|kern|kernel|kmsg|syslog|journal|journalctl|messages"
-_MACHINE_LOG = later(rf"(?i)(?:^|[/._-])(?:{_MACHINE_WORDS})(?:[._-][^/]*)?$")
-"""A log of a machine, such as ``dmesg-gpu07.log`` or ``gpu07/kern.log``."""
-_WORDS = rf"{_MACHINE_WORDS}|nvidia|smi|query|q|log|txt|out|err|csv|xml|json|gz"
-_KNOWN = later(rf"(?i)^(?:(?:{_WORDS})[._-]+)+|(?:[._-]+(?:{_WORDS}))+$|^(?:{_WORDS})$")
+_SUFFIXES = "log|txt|out|err|csv|xml|json|gz"
 _NO_HOST = (
-    r"(?i:(?:rank|node|worker|pod|job|run|case|exp|trial|test|seed|issue|ticket|attempt|try|part|boot|day|step|task|v)[_-]?\d+"
+    r"(?i:(?:rank|node|worker|pod|job|run|case|exp|trial|test|seed|issue|ticket|attempt|try|part|boot|day|step|task|v"
+    r"|level|r|pass|fail)[_-]?\d+"
     r"|gpu[_-]?\d|[gabhmi]{1,2}\d{1,2}00x?)$"
 )
 _HOST = later(rf"(?!{_NO_HOST})[A-Za-z][A-Za-z-]*\d[\w-]*")
 _FOLDER = later(r"[A-Za-z]{2,12}(?:-[A-Za-z]{1,2})?-?\d{1,5}")
 """A folder may as well be named after its job (``exception-xid79``), so only short names are those of hosts."""
+
+
+@cache
+def _machine_log() -> regex.Pattern[str]:
+    """Return the pattern for the log of a machine, such as ``dmesg-gpu07.log`` or ``gpu07/kern.log``."""
+    return compiled(rf"(?i)(?:^|[/._-])(?:{'|'.join(read_format_table().file_names)})(?:[._-][^/]*)?$")
+
+
+@cache
+def _known_words() -> regex.Pattern[str]:
+    """Return the pattern for the words around the host in the name of a file."""
+    words = "|".join((*read_format_table().file_names, *file_names(), _SUFFIXES))
+    return compiled(rf"(?i)^(?:(?:{words})[._-]+)+|(?:[._-]+(?:{words}))+$|^(?:{words})$")
 
 
 def host_in_name(file: str) -> str | None:
@@ -62,10 +74,10 @@ def host_in_name(file: str) -> str | None:
     Ask only for files that are of one host.
     """
     *folders, name = file.rpartition(":")[2].replace("\\", "/").split("/")
-    rest: str = _KNOWN.sub("", name)
+    rest: str = _known_words().sub("", name)
     if _HOST.fullmatch(rest):
         return rest
-    folder = _KNOWN.sub("", folders[-1]) if folders else ""
+    folder = _known_words().sub("", folders[-1]) if folders else ""
     return folder if _HOST.fullmatch(folder) and _FOLDER.fullmatch(folder) else None
 
 
@@ -81,7 +93,7 @@ def source_from_filename(file: str) -> Source:
         if match := pattern.search(name):
             for key, value in match.groupdict().items():
                 labels.setdefault(key, value)
-    if "host" not in labels and _MACHINE_LOG.search(name) and (host := host_in_name(name)):
+    if "host" not in labels and _machine_log().search(name) and (host := host_in_name(name)):
         labels["host"] = host
     rank, local_rank, pid = (number(labels.get(k)) for k in ("rank", "local_rank", "pid"))
     return Source(rank, local_rank, labels.get("host"), pid, tag=labels.get("tag"))

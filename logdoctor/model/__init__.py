@@ -100,4 +100,4 @@ from logdoctor.model.rule import (
     pack_words,
     split_thing,
 )
-from logdoctor.model.signs import Author, LifecycleSign, Mark, Reporter, Subject, Tell
+from logdoctor.model.signs import Author, LifecycleSign, Mark, Origin, Reporter, Subject, Tell

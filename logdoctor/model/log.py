@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from logdoctor.model.signs import LifecycleSign, Mark, Subject, Tell
+from logdoctor.model.signs import LifecycleSign, Mark, Origin, Subject, Tell
 
 Level = Literal["fatal", "error", "warning", "info"]
 """Level that the program gives its line: ``fatal`` says that the program ends, ``error`` that something failed."""
@@ -100,6 +100,7 @@ class Record(Struct, frozen=True):
     """Meaning of the record in plain words; "" if the text says it."""
     signs: tuple[LifecycleSign, ...] = ()
     """Lifecycle signs of the record; the reasoning asks for them instead of the kind."""
+    origin: Origin = "job"
 
     def has(self, mark: Mark, of: Subject | None = None) -> bool:
         """Return whether a sign has this mark, and is of this subject if one is given."""

@@ -20,6 +20,8 @@ Mark = Literal[
     "fails",  # a process ended, and by itself
     "gives up",  # a process ends itself because of its peers: a consequence, not a cause
 ]
+Origin = Literal["job", "machine", "cluster"]
+"""Origin of a line. Those of a machine or the cluster belong to no single attempt of the job."""
 Subject = Literal["process", "named", "host", "group", "program", "job"]
 """The one who lives.  ``process`` printed the record; of ``named`` the fields give rank, pid or host."""
 Reporter = Literal["self", "launcher", "batch", "machine"]

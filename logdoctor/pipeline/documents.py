@@ -9,7 +9,7 @@ from functools import partial
 from msgspec.structs import asdict, replace
 
 from logdoctor.artefacts import Damaged, Document, Fact, Passage, is_per_host, read
-from logdoctor.logs import lifecycle_signs, record_patterns
+from logdoctor.logs import lifecycle_signs, origin_of, record_patterns
 from logdoctor.logs.about import add_subject
 from logdoctor.logs.host_lists import expand_hosts
 from logdoctor.logs.line_parser import MAX_LINE_LENGTH, LineParser
@@ -61,9 +61,10 @@ class DocumentReader:
         if isinstance(hosts := fields.get("hosts"), str):
             fields["hosts"] = expand_hosts(hosts)
         symptoms = [number - len(record_patterns()) for number in self._matcher.match(text.encode())]
+        format_ = fact.kind.partition(".")[0]
         return Record(
             self._line(fact.line, text, fact.where),
-            fact.kind.partition(".")[0],
+            format_,
             fact.kind,
             text,
             _filled(fact.source, self._name_source),
@@ -73,6 +74,7 @@ class DocumentReader:
             patterns=tuple(number for number in symptoms if number >= 0),
             note=fact.note,
             signs=add_subject(signs, text),
+            origin=origin_of(format_),
         )
 
     def _line(self, number: int, text: str, where: str) -> Line:

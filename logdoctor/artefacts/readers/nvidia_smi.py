@@ -13,7 +13,7 @@ from logdoctor.artefacts.gpu_state import Gpu, States, path_part
 from logdoctor.artefacts.lines import lines
 
 KIND = "nvidia-smi"
-PER_HOST = True
+PER_HOST = ("nvidia", "smi", "query", "q")
 HAS_NO_END = True
 MAX_DEPTH = 12
 # A string, compiled at first use, because the readers are imported for each log.

@@ -13,7 +13,7 @@ from logdoctor.artefacts.gpu_state import Gpu, States
 from logdoctor.artefacts.lines import lines
 
 KIND = "nvidia-smi-csv"
-PER_HOST = True
+PER_HOST = ("nvidia", "smi", "query", "q")
 HAS_NO_END = True
 _NAMES = (
     rb"(?:index|count|name|uuid|timestamp|serial|pstate|fan\.speed|gpu_(?:name|bus_id|uuid|serial|recovery_action)"

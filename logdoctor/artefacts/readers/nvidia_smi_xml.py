@@ -13,7 +13,7 @@ from logdoctor.artefacts.document import Damaged, Document, Fact
 from logdoctor.artefacts.gpu_state import Gpu, States, path_part
 
 KIND = "nvidia-smi-xml"
-PER_HOST = True
+PER_HOST = ("nvidia", "smi", "query", "q")
 CHUNK_BYTES = 1 << 16
 MAX_DEPTH = 32
 MAX_TEXT = 4096

@@ -20,7 +20,7 @@ from logdoctor.model.numbers import number
 
 _MAX_LENGTH = 1 << 20
 _MESSAGE_KEYS = ("MESSAGE", "message", "msg", "log", "text", "event", "textPayload", "@message", "body", "line")
-_STACK_KEYS = ("exc_info", "exception", "stack_trace", "stacktrace", "stack", "traceback")
+_STACK_KEYS = ("exc_info", "exception", "stack_trace", "stacktrace", "stack", "traceback", "exc_text")
 _LEVEL_KEYS = ("level", "severity", "levelname", "lvl", "log.level", "loglevel", "PRIORITY", "severity_text")
 _TIME_KEYS = ("time", "timestamp", "@timestamp", "ts", "asctime", "_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP")
 _HOST_KEYS = ("_HOSTNAME", "host", "hostname", "host_name", "node", "node_name", "nodename")

@@ -37,9 +37,6 @@ from logdoctor.reasoning.steps import Steps
 
 MAX_FILES = 4096
 WORK = frozenset({"load", "resume", "data"})
-CLUSTER = frozenset({"kubernetes"})
-OUTSIDE = CLUSTER | {"kernel", "gpu", "journal", "systemd"}
-"""Formats of the machine and the cluster.  Their records do not belong to one attempt."""
 _FOLDER = later(r"(?:^|[/:])attempt_(\d{1,4})/")
 
 
@@ -176,13 +173,13 @@ class Attempts:
 
 
 def is_of_machine(record: Record) -> bool:
-    """Return whether the record is of the machine or the cluster."""
-    return record.format.partition("_")[0] in OUTSIDE
+    """Return whether the record is of the machine or the cluster, and so of no single attempt."""
+    return record.origin != "job"
 
 
 def is_of_cluster(record: Record) -> bool:
     """Return whether the record tells of the job's objects in the cluster, such as its pods."""
-    return record.format in CLUSTER
+    return record.origin == "cluster"
 
 
 def starts_workers(record: Record) -> bool:

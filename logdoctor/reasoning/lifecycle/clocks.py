@@ -43,7 +43,8 @@ def elapsed(earlier: Record, later: Record) -> float | None:
 def printed_after(later: Record, earlier: Record) -> bool:
     """Return whether ``later`` was printed after ``earlier``.
 
-    Position decides within one file, time between files. Return False if a time is unknown.
+    Position decides within one file, time between files. Return False if a time is unknown. A file that collects the
+    lines of several processes may show those of one late, so there the times of two processes count too.
     """
     return after(earlier)(later)
 
@@ -56,9 +57,16 @@ def after(earlier: Record) -> Callable[[Record], bool]:
     """
     file, order, first, number = earlier.line.file, earlier.order, moment(earlier), earlier.line.number
 
+    def was_collected_late(later: Record) -> bool:
+        process, other = earlier.source.pid, later.source.pid
+        if first is None or process is None or other in (None, process):
+            return False
+        last = moment(later)
+        return last is not None and nearest_year(last, first) < nearest_year(first, last)
+
     def came_after(later: Record) -> bool:
         if later.line.file == file:
-            return later.order > order and later.line.number >= number
+            return later.order > order and later.line.number >= number and not was_collected_late(later)
         last = moment(later) if first is not None else None
         return last is not None and first is not None and nearest_year(last, first) > nearest_year(first, last)
 
