@@ -269,7 +269,7 @@ def same(options: argparse.Namespace, knowledge: Knowledge) -> None:
             place = Path(folder) / "job"
             replay = Replay(place, knowledge)
             replay.play(_pieces(case, 1.0))
-            replay.wait(40)
+            replay.wait(80)
             whole = diagnose(str(place), knowledge=knowledge, found=True)
             told = replay.watch.answer()
             if told is None or told.to_json() != whole.to_json():

@@ -22,7 +22,8 @@ _BUSY = re.compile(
     r"(?i)sav(e|ing)|checkpoint|eval|valid(at|ation)|compil|load|warm|tokeniz|map:|index|download|prepar"
 )
 _AGAIN = re.compile(
-    r"(?i)\bretrying\b|\bretries remaining|\bwill (be )?(restart|retr(y|ied))|\b[1-9]\d*(/\d+)? attempts? left|rendezvous'ing worker"
+    r"(?i)\bretrying\b|\bretries remaining|\bwill (be )?(restart|retr(y|ied))|\b[1-9][\d/]* attempts left|"
+    r"rendezvous'ing worker"
 )
 
 

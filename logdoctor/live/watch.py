@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from logdoctor.live.silence import Silence, announces_more, describe, find_silence
+from logdoctor.live.silence import SILENT_FOR, Silence, announces_more, describe, find_silence
 from logdoctor.live.tails import Tail, Tails
 from logdoctor.matcher.words import any_of
 from logdoctor.model import Cause, Diagnosis, InputError, JobSummary
@@ -29,7 +29,7 @@ SETTLE = 0.6
 """Seconds after a word of failure in which the rest of its message is written."""
 STILL, STILL_TIMES, STILL_MOST = 2.0, 4, 10.0
 """Seconds, and usual gaps, without a line after which the job may be over."""
-PATIENCE = 30.0
+PATIENCE = SILENT_FOR
 """The same if no line tells a cause, or if the log itself says that more follows."""
 SHARE, SAVED, OWED = 0.02, 10.0, 3.0
 """Share of the time that may be spent on asking, seconds that may be saved for an alarm, and that may be owed."""
@@ -69,7 +69,7 @@ class Watch:
         self._doubts = False
         """True if something was found that is an alarm only if no line follows it."""
         self._is_unclear = False
-        """True if what was found is a failure without a cause, or processes that wait and may get on."""
+        """True if it was no cause, a wait that may end, or a failure after which the job was started again."""
         self._suspects: tuple[Tail, ...] = ()
         self._progress_of: dict[str, tuple[bool, int]] = {}
         """True for a file that shows progress, and its size when it was asked about it."""
@@ -144,9 +144,9 @@ class Watch:
             return
         cause = diagnosis.answer
         is_wait = cause is not None and _is_only_a_wait(cause, diagnosis.job)
-        self._is_unclear = is_wait or diagnosis.verdict == "unknown"
+        self._is_unclear = is_wait or diagnosis.verdict == "unknown" or _is_started_again(diagnosis)
         is_over = is_still and not (self._is_unclear and self._clock() - self._grown < PATIENCE)
-        is_certain = cause is not None and not is_wait and cause.confidence >= CERTAIN
+        is_certain = cause is not None and not self._is_unclear and cause.confidence >= CERTAIN
         is_ended = cause is not None or diagnosis.verdict in ("unknown", "finished")
         self._doubts = is_ended and not is_over and not is_certain
         if is_over and is_wait:
@@ -155,7 +155,7 @@ class Watch:
             yield from self._change("failed", cause.title if cause else "", diagnosis)
         elif is_over and is_ended:
             yield from self._change("finished", "", diagnosis)
-        elif (cause is None or is_wait) and self.state in ("failed", "finished"):
+        elif (cause is None or self._is_unclear) and self.state in ("failed", "finished"):
             yield from self._change("running")
 
     def _listen(self, now: float) -> Iterator[Change]:
@@ -235,6 +235,12 @@ def _is_only_a_wait(cause: Cause, job: JobSummary) -> bool:
     """Return whether the cause is told by processes that wait and may get on, and no line tells of a failure."""
     told = job.first_failure or any(row.failure for row in job.rank_table)
     return cause.signature in WAITS and not told
+
+
+def _is_started_again(diagnosis: Diagnosis) -> bool:
+    """Return whether the log shows an attempt after the one that failed, in which nothing failed yet."""
+    told, last = next((run for run in diagnosis.runs if run.told), None), diagnosis.runs[-1:]
+    return any(run.verdict == "no-end-seen" and told is not None and run.file == told.file for run in last)
 
 
 def _as_file(tail: Tail, data: bytes) -> Any:
