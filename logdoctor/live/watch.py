@@ -27,7 +27,7 @@ CERTAIN = 0.85
 WAITS = frozenset(("app.hang", "collective.straggler", "collective.timeout", "mpi.hang", "rdzv.timeout"))
 SETTLE = 0.6
 """Seconds after a word of failure in which the rest of its message is written."""
-STILL, STILL_TIMES, STILL_MOST = 2.0, 4, 10.0
+STILL, STILL_TIMES, STILL_MOST = 2.0, 4, 4.0
 """Seconds, and usual gaps, without a line after which the job may be over."""
 PATIENCE = SILENT_FOR
 """The same if no line tells a cause, or if the log itself says that more follows."""
