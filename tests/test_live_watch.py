@@ -74,6 +74,13 @@ def test_failure_is_told_within_two_looks(tmp_path, knowledge):
     assert follower.changes[-1].diagnosis.causes[0].signature == "cuda.oom"
 
 
+def test_watch_of_a_file_that_is_not_there_yet_says_so_once(tmp_path, knowledge):
+    follower = Follower(tmp_path / "slurm-7.out", knowledge)
+    assert [state for _ in range(9) for state in follower.look()] == ["waiting"]
+    (tmp_path / "slurm-7.out").write_bytes(b"step 1/9 loss 2.1\n")
+    assert [state for _ in range(9) for state in follower.look()] == ["running"]
+
+
 def test_warning_of_a_job_that_goes_on_is_no_failure(tmp_path, knowledge):
     follower, log = Follower(tmp_path, knowledge), tmp_path / "train.log"
     for step in range(20):

@@ -88,6 +88,8 @@ class Watch:
             yield from self._judge(self.answer(), is_still=is_still)
         elif grew and (self.state == "waiting" or (self.state == "suspicious" and self._goes_on(now))):
             yield from self._change("running", self._progress() if self.state == "waiting" else "")
+        elif not self._told:
+            yield from self._change("waiting", "nothing is written yet")
         elif self.state == "running" and now - self._listened >= SILENCE_EVERY:
             self._listened = now
             yield from self._listen(now)
