@@ -276,8 +276,8 @@ def same(options: argparse.Namespace, knowledge: Knowledge) -> None:
                 differ.append(case.name)
             last = next((c.diagnosis for _, c in reversed(replay.changes) if c.diagnosis), None)
             state, is_failed = replay.watch.state, whole.answer is not None or whole.verdict == "unknown"
-            is_told = state in ("failed", "suspicious")
-            if is_told != is_failed or (state == "finished") != (whole.verdict == "finished"):
+            is_wrong = state not in ("failed", "suspicious") if is_failed else state == "failed"
+            if is_wrong or (state == "finished") != (whole.verdict == "finished"):
                 states.append(f"{case.name}: {state}, but {whole.verdict}")
             elif is_failed and _facts(last) != _facts(whole):
                 states.append(f"{case.name}: told {_facts(last)}, the whole {_facts(whole)}")
