@@ -269,17 +269,17 @@ def same(options: argparse.Namespace, knowledge: Knowledge) -> None:
             place = Path(folder) / "job"
             replay = Replay(place, knowledge)
             replay.play(_pieces(case, 1.0))
-            replay.wait(40)
+            replay.wait(80)
             whole = diagnose(str(place), knowledge=knowledge, found=True)
             told = replay.watch.answer()
             if told is None or told.to_json() != whole.to_json():
                 differ.append(case.name)
             last = next((c.diagnosis for _, c in reversed(replay.changes) if c.diagnosis), None)
-            state = replay.watch.state
-            wanted = "failed" if whole.answer or whole.verdict == "unknown" else whole.verdict
-            if (state == "failed") != (wanted == "failed") or (wanted == "finished") != (state == "finished"):
+            state, is_failed = replay.watch.state, whole.answer is not None or whole.verdict == "unknown"
+            is_wrong = state not in ("failed", "suspicious") if is_failed else state == "failed"
+            if is_wrong or (state == "finished") != (whole.verdict == "finished"):
                 states.append(f"{case.name}: {state}, but {whole.verdict}")
-            elif wanted == "failed" and _facts(last) != _facts(whole):
+            elif is_failed and _facts(last) != _facts(whole):
                 states.append(f"{case.name}: told {_facts(last)}, the whole {_facts(whole)}")
     row(f"{len(cases)} cases in pieces: answers that differ", str(len(differ)), "0", good=not differ)
     row("  last told states that differ", str(len(states)), "0", good=not states)

@@ -41,8 +41,10 @@ _INTEGERS = ("rank", "line", "local_rank", "pid", "gpu")
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Show every `Diagnosis` as its HTML page in ``shell``, an IPython shell."""
-    shell.display_formatter.formatters["text/html"].for_type(Diagnosis, page_in_frame)
+    """Show every `Diagnosis` in ``shell``, an IPython shell: as its HTML page, in a terminal as the screen."""
+    formatters = shell.display_formatter.formatters
+    formatters["text/html"].for_type(Diagnosis, page_in_frame)
+    formatters["text/plain"].for_type(Diagnosis, lambda diagnosis, printer, _: printer.text(str(diagnosis)))
 
 
 def page_in_frame(diagnosis: Diagnosis) -> str:

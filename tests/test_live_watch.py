@@ -74,6 +74,13 @@ def test_failure_is_told_within_two_looks(tmp_path, knowledge):
     assert follower.changes[-1].diagnosis.causes[0].signature == "cuda.oom"
 
 
+def test_watch_of_a_file_that_is_not_there_yet_says_so_once(tmp_path, knowledge):
+    follower = Follower(tmp_path / "slurm-7.out", knowledge)
+    assert [state for _ in range(9) for state in follower.look()] == ["waiting"]
+    (tmp_path / "slurm-7.out").write_bytes(b"step 1/9 loss 2.1\n")
+    assert [state for _ in range(9) for state in follower.look()] == ["running"]
+
+
 def test_warning_of_a_job_that_goes_on_is_no_failure(tmp_path, knowledge):
     follower, log = Follower(tmp_path, knowledge), tmp_path / "train.log"
     for step in range(20):
@@ -154,6 +161,59 @@ def test_failure_that_the_job_survives_goes_back_to_running(tmp_path, knowledge)
     assert [state for _ in range(6) for state in follower.look(0.5)] == ["failed"]
     states = train(follower, tmp_path, range(1), range(5, 30), 1.0)
     assert [*states, *follower.look(5.0), *follower.look(5.0)] == ["running"]
+
+
+UNCERTAIN = (
+    b"(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the "
+    b"problem, check the logs for the dead worker. Worker ID: 17f6 Node ID: 6c5f Worker IP address: 10.20.0.11 "
+    b"Worker port: 41003 Worker PID: 22665 Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits"
+)
+UNEXPLAINED = b"srun: error: gpu-a01: task 0: Exited with exit code 3\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "seconds"),
+    [
+        (b"\n", 5),
+        (b"", 60),
+        (b"\n(raylet) The task will be retried.\n", 60),
+    ],
+    ids=["whole line", "cut line", "tried again"],
+)
+def test_uncertain_cause_waits_as_long_as_the_log_says_that_more_follows(end, seconds, tmp_path, knowledge):
+    follower = Follower(tmp_path, knowledge)
+    (tmp_path / "driver.log").write_bytes(b"INFO worker.py:2038 -- Started a local Ray instance.\n" + UNCERTAIN + end)
+    assert "failed" not in [state for _ in range(seconds - 5) for state in follower.look(1.0)]
+    assert "failed" in [state for _ in range(10) for state in follower.look(1.0)]
+
+
+def test_failure_without_a_cause_is_told_after_a_minute(tmp_path, knowledge):
+    follower = Follower(tmp_path, knowledge)
+    (tmp_path / "slurm-7.out").write_bytes(UNEXPLAINED)
+    assert [state for _ in range(55) for state in follower.look(1.0)] == ["running"]
+    assert [state for _ in range(10) for state in follower.look(1.0)] == ["failed"]
+    assert follower.changes[-1].diagnosis.verdict == "unknown"
+
+
+def test_wait_that_does_not_end_is_suspicious(tmp_path, knowledge):
+    follower = Follower(tmp_path, knowledge)
+    name = "barrier-instead-of-allreduce-mpich"
+    for file in sorted((CORPUS / name).glob("*.*")):
+        if file.name != "case.yaml":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    assert [state for _ in range(55) for state in follower.look(1.0)] == ["running"]
+    assert [state for _ in range(10) for state in follower.look(1.0)] == ["suspicious"]
+    whole = logdoctor.diagnose(tmp_path, knowledge=knowledge, found=True)
+    assert follower.changes[-1].diagnosis.to_json() == whole.to_json()
+
+
+def test_failure_after_which_the_job_was_started_again_is_no_alarm(tmp_path, knowledge):
+    follower, log = Follower(tmp_path, knowledge), tmp_path / "train.log"
+    lines = (CORPUS / "healthy-restart-after-read-error" / "train.log").read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:24]))
+    assert [state for _ in range(50) for state in follower.look(1.0)] == ["running"]
+    log.write_bytes(b"".join(lines))
+    assert [state for _ in range(20) for state in follower.look(1.0)] == ["finished"]
 
 
 def test_word_of_failure_that_two_looks_cut_is_seen(tmp_path, knowledge):

@@ -72,18 +72,19 @@ class Shell:
     """A stand-in for an IPython shell, as `load_ipython_extension` needs it."""
 
     def __init__(self):
-        self.printers = {}
-        self.display_formatter = SimpleNamespace(formatters={"text/html": self})
-
-    def for_type(self, kind, printer):
-        self.printers[kind] = printer
+        self.html, self.plain = {}, {}
+        formatters = {
+            "text/html": SimpleNamespace(for_type=self.html.__setitem__),
+            "text/plain": SimpleNamespace(for_type=self.plain.__setitem__),
+        }
+        self.display_formatter = SimpleNamespace(formatters=formatters)
 
 
 def test_diagnose_in_notebook_registers_page(monkeypatch):
     shell = Shell()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     assert callable(logdoctor.diagnose)
-    assert shell.printers == {Diagnosis: page_in_frame}
+    assert shell.html == {Diagnosis: page_in_frame}
 
 
 def test_ipython_without_shell_is_left_alone(monkeypatch):
@@ -94,7 +95,14 @@ def test_ipython_without_shell_is_left_alone(monkeypatch):
 def test_load_ext_logdoctor_registers_page():
     shell = Shell()
     logdoctor.load_ipython_extension(shell)
-    assert shell.printers == {Diagnosis: page_in_frame}
+    assert shell.html == {Diagnosis: page_in_frame}
+
+
+def test_terminal_of_ipython_shows_the_screen():
+    shell, said, cycle = Shell(), [], False
+    logdoctor.load_ipython_extension(shell)
+    shell.plain[Diagnosis](OOM, SimpleNamespace(text=said.append), cycle)
+    assert said == [str(OOM)]
 
 
 def test_notebook_is_not_loaded_outside_ipython():

@@ -178,8 +178,9 @@ def test_job_that_slurm_does_not_know_is_told(site):
 
 
 def test_host_without_slurm_is_told(site):
-    said = call("slurm", site("memory", without=("sacct", "scontrol", "squeue")), code=3)
-    assert "there is no sacct here" in said.stderr
+    job = site("memory", without=("sacct", "scontrol", "squeue"))
+    assert "there is no sacct here" in call("slurm", job, code=3).stderr
+    assert "there is no squeue here" in call("slurm", "--watch", code=3).stderr
 
 
 def test_controller_answers_where_there_is_no_accounting(site):

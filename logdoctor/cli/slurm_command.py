@@ -218,8 +218,11 @@ def _watch(teller: Teller, user: str, every: float, notes: Path | None, rules: l
     from logdoctor.cli.progress_bar import load_with_progress
     from logdoctor.cli.rule_folders import all_folders
     from logdoctor.model import InputError
+    from logdoctor.slurm.accounting import require
     from logdoctor.slurm.polling import Poller
 
+    with report_errors():
+        require("squeue")
     poller = Poller(datetime.now, user, notes)
     knowledge = load_with_progress(all_folders(rules))
     while True:

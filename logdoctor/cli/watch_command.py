@@ -53,8 +53,8 @@ def watch(
 ) -> None:
     """Follow the logs of a job that runs, and say at once when it fails or stands still.
 
-    A line is printed whenever the state changes: running, suspicious (no line comes any more), failed (with the
-    answer), finished.
+    A line is printed whenever the state changes: waiting (nothing is written yet), running, suspicious (no line comes
+    any more), failed (with the answer), finished.
 
     It follows until Ctrl-C, or until a state of --exit-on.
 

@@ -21,6 +21,10 @@ LAST_LINE = 300
 _BUSY = re.compile(
     r"(?i)sav(e|ing)|checkpoint|eval|valid(at|ation)|compil|load|warm|tokeniz|map:|index|download|prepar"
 )
+_AGAIN = re.compile(
+    r"(?i)\bretrying\b|\bretries remaining|\bwill (be )?(restart|retr(y|ied))|\b[1-9][\d/]* attempts left|"
+    r"rendezvous'ing worker"
+)
 
 
 class Silence(Struct, frozen=True):
@@ -107,6 +111,11 @@ def _patience(tail: Tail) -> float:
 def is_busy(tail: Tail) -> bool:
     """Return whether the last line announces long work."""
     return _BUSY.search(_last_line(tail)) is not None
+
+
+def announces_more(tail: Tail) -> bool:
+    """Return whether the file ends in the middle of a line, or in one that says that something is tried again."""
+    return not tail.end.endswith((b"\n", b"\r")) or _AGAIN.search(_last_line(tail)) is not None
 
 
 def _last_line(tail: Tail) -> str:

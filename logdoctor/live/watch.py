@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from logdoctor.live.silence import describe, find_silence
+from logdoctor.live.silence import SILENT_FOR, Silence, announces_more, describe, find_silence
 from logdoctor.live.tails import Tail, Tails
 from logdoctor.matcher.words import any_of
 from logdoctor.model import Cause, Diagnosis, InputError, JobSummary
@@ -27,8 +27,10 @@ CERTAIN = 0.85
 WAITS = frozenset(("app.hang", "collective.straggler", "collective.timeout", "mpi.hang", "rdzv.timeout"))
 SETTLE = 0.6
 """Seconds after a word of failure in which the rest of its message is written."""
-STILL, STILL_TIMES, STILL_MOST = 2.0, 4, 10.0
+STILL, STILL_TIMES, STILL_MOST = 2.0, 4, 4.0
 """Seconds, and usual gaps, without a line after which the job may be over."""
+PATIENCE = SILENT_FOR
+"""The same if no line tells a cause, or if the log itself says that more follows."""
 SHARE, SAVED, OWED = 0.02, 10.0, 3.0
 """Share of the time that may be spent on asking, seconds that may be saved for an alarm, and that may be owed."""
 ABOVE = 4 << 10
@@ -65,7 +67,9 @@ class Watch:
         self._is_new = False
         """True if bytes came since the whole was judged."""
         self._doubts = False
-        """True if a cause was found that is an alarm only if no line follows it."""
+        """True if something was found that is an alarm only if no line follows it."""
+        self._is_unclear = False
+        """True if it was no cause, a wait that may end, or a failure after which the job was started again."""
         self._suspects: tuple[Tail, ...] = ()
         self._progress_of: dict[str, tuple[bool, int]] = {}
         """True for a file that shows progress, and its size when it was asked about it."""
@@ -84,6 +88,8 @@ class Watch:
             yield from self._judge(self.answer(), is_still=is_still)
         elif grew and (self.state == "waiting" or (self.state == "suspicious" and self._goes_on(now))):
             yield from self._change("running", self._progress() if self.state == "waiting" else "")
+        elif not self._told:
+            yield from self._change("waiting", "nothing is written yet")
         elif self.state == "running" and now - self._listened >= SILENCE_EVERY:
             self._listened = now
             yield from self._listen(now)
@@ -107,6 +113,7 @@ class Watch:
         grew = False
         for tail, data in self._tails.read_new(now):
             grew = self._is_new = True
+            self._is_unclear = False
             self._grown = now
             if tail.path not in self._alarms and _has_sign(data):
                 self._alarms[tail.path] = now
@@ -128,39 +135,53 @@ class Watch:
         last = max(self._tails.files.values(), key=lambda tail: tail.grown, default=None)
         usual = max(STILL, STILL_TIMES * (last.usual_gap if last else 0.0))
         is_urgent = self._alarms or self._doubts or self.state == "failed"
-        return now - self._grown >= (min(usual, STILL_MOST) if is_urgent else usual)
+        if self._is_unclear or (last and announces_more(last)):
+            usual = max(usual, PATIENCE)
+        elif is_urgent:
+            usual = min(usual, STILL_MOST)
+        return now - self._grown >= usual
 
     def _judge(self, diagnosis: Diagnosis | None, *, is_still: bool) -> Iterator[Change]:
         if diagnosis is None:
             return
         cause = diagnosis.answer
         is_wait = cause is not None and _is_only_a_wait(cause, diagnosis.job)
-        self._doubts = cause is not None and not is_wait and not is_still and cause.confidence < CERTAIN
-        if cause is not None and not is_wait and (is_still or cause.confidence >= CERTAIN):
-            yield from self._change("failed", cause.title, diagnosis)
-        elif is_still and diagnosis.verdict == "unknown":
-            yield from self._change("failed", "", diagnosis)
-        elif is_still and diagnosis.verdict == "finished":
+        self._is_unclear = is_wait or diagnosis.verdict == "unknown" or _is_started_again(diagnosis)
+        is_over = is_still and not (self._is_unclear and self._clock() - self._grown < PATIENCE)
+        is_certain = cause is not None and not self._is_unclear and cause.confidence >= CERTAIN
+        is_ended = cause is not None or diagnosis.verdict in ("unknown", "finished")
+        self._doubts = is_ended and not is_over and not is_certain
+        if is_over and is_wait:
+            yield from self._suspect(diagnosis, self._silence())
+        elif is_certain or (is_over and is_ended and diagnosis.verdict != "finished"):
+            yield from self._change("failed", cause.title if cause else "", diagnosis)
+        elif is_over and is_ended:
             yield from self._change("finished", "", diagnosis)
-        elif (cause is None or is_wait) and self.state in ("failed", "finished"):
+        elif (cause is None or self._is_unclear) and self.state in ("failed", "finished"):
             yield from self._change("running")
 
     def _listen(self, now: float) -> Iterator[Change]:
         """Yield a change if the job or a few of its files are silent. What is over is not silent."""
-        silence = find_silence([*self._tails.files.values()], now, self._shows_progress)
+        silence = self._silence()
         if silence is None or not self._budget.allows(now):
             return
         if self._is_new:
             yield from self._judge(self.answer(), is_still=silence.kind == "all")
             if self.state != "running":
                 return
-        self._suspects = silence.apart or tuple(self._tails.files.values())
-        diagnosis, about = self.answer(hung=True), describe(silence)
+        yield from self._suspect(self.answer(hung=True), silence)
+
+    def _silence(self) -> Silence | None:
+        return find_silence([*self._tails.files.values()], self._clock(), self._shows_progress)
+
+    def _suspect(self, diagnosis: Diagnosis | None, silence: Silence | None) -> Iterator[Change]:
+        self._suspects = (silence and silence.apart) or tuple(self._tails.files.values())
+        about = [describe(silence)] if silence else []
         if diagnosis and diagnosis.answer:
-            about = f"{diagnosis.answer.title}; {about}"
-        elif diagnosis and diagnosis.suspects and silence.kind == "all":
-            about = f"{diagnosis.suspects[0].why}; {about}"
-        yield from self._change("suspicious", about, diagnosis)
+            about.insert(0, diagnosis.answer.title)
+        elif diagnosis and diagnosis.suspects and silence and silence.kind == "all":
+            about.insert(0, diagnosis.suspects[0].why)
+        yield from self._change("suspicious", "; ".join(about), diagnosis)
 
     def _goes_on(self, now: float) -> bool:
         return any(tail.grown == now for tail in self._suspects)
@@ -216,6 +237,12 @@ def _is_only_a_wait(cause: Cause, job: JobSummary) -> bool:
     """Return whether the cause is told by processes that wait and may get on, and no line tells of a failure."""
     told = job.first_failure or any(row.failure for row in job.rank_table)
     return cause.signature in WAITS and not told
+
+
+def _is_started_again(diagnosis: Diagnosis) -> bool:
+    """Return whether the log shows an attempt after the one that failed, in which nothing failed yet."""
+    told, last = next((run for run in diagnosis.runs if run.told), None), diagnosis.runs[-1:]
+    return any(run.verdict == "no-end-seen" and told is not None and run.file == told.file for run in last)
 
 
 def _as_file(tail: Tail, data: bytes) -> Any:

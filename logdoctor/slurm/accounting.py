@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -83,16 +84,21 @@ COLUMNS = {
 """Columns of sacct by our names. Versions of Slurm lack some of the last ones."""
 
 
+def require(command: str, where: str = "") -> None:
+    """Raise `InputError` if there is no such command of Slurm here."""
+    if shutil.which(command) is None:
+        cure = "start logdoctor on a host that has Slurm's commands"
+        raise InputError("Slurm cannot be asked", where or command, f"there is no {command} here", cure)
+
+
 def run(*command: str) -> str:
     """Return what a command of Slurm prints. Raise `InputError` if it fails."""
     settings = {key: value for key, value in os.environ.items() if not key.startswith(("SACCT_", "SQUEUE_"))}
     settings |= {"SLURM_TIME_FORMAT": "standard", "LC_ALL": "C.UTF-8"}
     where = " ".join(command[:1] + tuple(part for part in command[1:] if len(part) < 40))
+    require(command[0], where)
     try:
         done = subprocess.run(command, capture_output=True, check=False, timeout=SECONDS, env=settings)
-    except FileNotFoundError:
-        cure = "start logdoctor on a host that has Slurm's commands"
-        raise InputError("Slurm cannot be asked", where, f"there is no {command[0]} here", cure) from None
     except (OSError, subprocess.TimeoutExpired) as error:
         why = f"it gave no answer in {SECONDS} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
         raise InputError("Slurm cannot be asked", where, why) from None
