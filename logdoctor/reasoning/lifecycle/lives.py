@@ -162,7 +162,7 @@ class Lives:
 
         Records of machine and cluster may lie long before or after it, so they do not count.
         """
-        if 0 < time < CALENDAR_END and not is_of_machine(record):
+        if 0 < time < CALENDAR_END and not is_of_machine(record) and not record.tells("goes on"):
             first, last = self.times.get(time >= A_YEAR, (time, time))
             self.times[time >= A_YEAR] = min(first, time), max(last, time)
 
