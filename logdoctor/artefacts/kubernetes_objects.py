@@ -36,6 +36,8 @@ _STARTING = frozenset(("ContainerCreating", "PodInitializing", ""))
 _FATAL = frozenset(("OOMKilled", "Evicted", "DeadlineExceeded"))
 _LEVELS: Mapping[str, Level] = {"evicted": "fatal", "preempted": "fatal", "deadline": "fatal"}
 """Levels of kinds that are no errors."""
+_LOST = "ContainerStatusUnknown"
+"""The kubelet found the container no more, and its exit code 137 is made up."""
 _KINDS = {
     **dict.fromkeys(("Evicted", "TerminationByKubelet"), "evicted"),
     **dict.fromkeys(("Preempted", "Preempting", "PreemptionByScheduler", "EvictionByEvictionAPI"), "preempted"),
@@ -179,6 +181,8 @@ class _Object:
 
     def _ended(self, ended: Mapping[str, Any], status: Mapping[str, Any], where: str) -> Iterator[Found]:
         reason, code = ended.get("reason"), ended.get("exitCode")
+        if reason == _LOST:
+            ended = {**ended, "exitCode": None}
         fields = {
             name: ended.get(key)
             for name, key in (("reason", "reason"), ("exit_code", "exitCode"), ("signal", "signal"))

@@ -18,6 +18,8 @@ _RESOURCE = later(
     r"MemoryPressure|PIDPressure)|Insufficient (?P<lack>[\w./-]*\w)"
 )
 _GOOD = ("Completed",)
+_LOST = "ContainerStatusUnknown"
+"""The kubelet found the container no more, and its exit code 137 is made up (pkg/kubelet/status/status_manager.go)."""
 _EVENTS_BELOW = 16
 _LIMIT_BELOW = 20
 _OFTEN_IN_VAIN = 30
@@ -52,6 +54,8 @@ def read_terminated(head: Message, _fields: Mapping[str, Value], below: Iterator
     )
     if values.get("reason") in {"OOMKilled", "Evicted", "DeadlineExceeded"}:
         level = "fatal"
+    if values.get("reason") == _LOST:
+        values.pop("exit_code", None)
     if values.get("reason") == "OOMKilled" and (limit := _memory_limit(below)):
         values["limit"] = limit
     text = "\n".join([head.text.strip(), *(" ".join(line.text.split()) for line, _ in state)])
