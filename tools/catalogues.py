@@ -182,7 +182,7 @@ OWN: dict[str, str | dict[str, str]] = {
     },
     "sxid": "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): {code}, Fatal, Link 30 fault",
 }
-"""Lines of programs that print an entry of a catalogue that no repository lists, by its column ``seen`` if they differ."""
+"""Lines that show an entry of a catalogue that no repository lists, by its column ``seen`` if they differ."""
 
 
 def read_own(name: str) -> Iterator[Entry]:
