@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any
 
 from logdoctor.artefacts.document import Fact, Found, Passage
@@ -22,13 +22,13 @@ from logdoctor.artefacts.json_pieces import Piece
 from logdoctor.model import Level, Source, Value
 
 KEPT = frozenset(
-    "apiVersion kind metadata spec status type reason message note involvedObject regarding source deprecatedSource "
-    "reportingInstance count deprecatedCount series firstTimestamp lastTimestamp deprecatedFirstTimestamp "
-    "deprecatedLastTimestamp eventTime".split()
+    "kind metadata spec status type reason message note involvedObject regarding source deprecatedSource count "
+    "deprecatedCount series firstTimestamp lastTimestamp deprecatedFirstTimestamp deprecatedLastTimestamp "
+    "eventTime".split()
 )
 """Members of objects that are read."""
-MAX_EVENTS = 1 << 14
-"""Events that wait until the events of their object are complete."""
+MAX_EVENTS, MAX_SAID = 1 << 13, 4096
+"""Events that wait until the events of their object are complete, and characters of each."""
 _SUBJECTS = {"Pod": "pod", "Node": "host"}
 """Fields that name an object."""
 _STATUSES = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
@@ -45,8 +45,8 @@ _KINDS = {
     **dict.fromkeys(("NodeLost", "NodeFailures", "DeletionByTaintManager", "DeletionByPodGC"), "node"),
     **dict.fromkeys(("NodeShutdown", "Terminated", "Shutdown"), "node"),
     **dict.fromkeys(("DeadlineExceeded", "MaximumExecutionTimeExceeded"), "deadline"),
-    **dict.fromkeys(("UnexpectedAdmissionError", "CreateContainerConfigError", "CreateContainerError"), "create"),
-    **dict.fromkeys(("RunContainerError",), "create"),
+    **dict.fromkeys(("CreateContainerConfigError", "CreateContainerError", "RunContainerError"), "create"),
+    "UnexpectedAdmissionError": "create",
     "PodsReadyTimeout": "gang",
     "CrashLoopBackOff": "back_off",
 }
@@ -91,34 +91,29 @@ class Objects:
         yield from told.pod() if kind == "Pod" else told.conditions(_OF_NODE if kind == "Node" else _CONDITIONS)
 
     def _wait(self, piece: Piece) -> None:
-        event, where = piece.value, f"{piece.where}.message".lstrip(".")
+        event = piece.value
         about = _table(event.get("involvedObject") or event.get("regarding"))
         name = f"{str(about.get('kind')).lower()}/{about.get('name')}"
-        series = _table(event.get("series"))
-        times = (event.get("lastTimestamp"), series.get("lastObservedTime"), event.get("deprecatedLastTimestamp"))
-        when = next((when for when in (*times, event.get("eventTime"), event.get("firstTimestamp")) if _time(when)), "")
-        count = event.get("count") or series.get("count") or event.get("deprecatedCount")
-        first, last = _time(event.get("firstTimestamp") or event.get("deprecatedFirstTimestamp")), _time(when)
-        often = (
-            f"(x{count} over {last - first:.0f}s) " if first and last and isinstance(count, int) and count > 1 else ""
-        )
-        said = " ".join(str(event.get("message") or event.get("note") or "").split())
-        line = f"{when} {often}{event.get('type')}   {event.get('reason')}   {name}   {said}".lstrip()
         host = _table(event.get("source") or event.get("deprecatedSource")).get("host")
         if about.get("kind") == "Node":
             host = about.get("name")
+        key = f"{about.get('namespace')} {name}"
         if isinstance(host, str):
-            self._hosts[name] = host
-        self._events.setdefault(name, []).append((last or 0.0, line, piece.line, where))
+            self._hosts[key] = host
+        when = _when(event)
+        line = " ".join(f"{when} {_often(event, when)} {event.get('type')} {event.get('reason')} {name}".split())
+        said = " ".join(str(event.get("message") or event.get("note") or "")[:MAX_SAID].split())
+        where = f"{piece.where}.message".lstrip(".")
+        self._events.setdefault(key, []).append((_time(when) or 0.0, f"{line} {said}", piece.line, where))
         self._count += 1
 
     def events(self) -> Iterator[Passage]:
         """Yield the events that wait, those of one object together."""
-        for name, events in self._events.items():
+        for key, events in self._events.items():
             events.sort(key=lambda event: event[0])
             text = "\n".join(line for _, line, _, _ in events)
             places = tuple((number, where) for _, _, number, where in events)
-            yield Passage(text, *places[0], Source(host=self._hosts.get(name)), places)
+            yield Passage(text, *places[0], Source(host=self._hosts.get(key)), places)
         self._events, self._hosts, self._count = {}, {}, 0
 
 
@@ -180,20 +175,20 @@ class _Object:
             yield self.reason("pod_state", waiting, f"{where}.state.waiting.reason", **told)
 
     def _ended(self, ended: Mapping[str, Any], status: Mapping[str, Any], where: str) -> Iterator[Found]:
-        reason, code = ended.get("reason"), ended.get("exitCode")
-        if reason == _LOST:
-            ended = {**ended, "exitCode": None}
-        fields = {
-            name: ended.get(key)
-            for name, key in (("reason", "reason"), ("exit_code", "exitCode"), ("signal", "signal"))
-        }
+        reason, code = str(ended.get("reason") or ""), ended.get("exitCode")
         is_good = reason == "Completed" or (not code and not reason)
         level: Level = "info" if is_good else "fatal" if reason in _FATAL else "error"
-        fields |= {"container": status.get("name"), "restarts": status.get("restartCount")}
-        if reason == "OOMKilled":
-            fields["limit"] = self._memory_limit(status.get("name"))
         told = {"reason": reason, "exitCode": code, "signal": ended.get("signal")}
         text = ", ".join(f"{key}: {value}" for key, value in told.items() if value not in (None, ""))
+        name = status.get("name")
+        fields = {
+            "reason": reason,
+            "exit_code": None if reason == _LOST else code,
+            "signal": ended.get("signal"),
+            "container": name,
+            "restarts": status.get("restartCount"),
+            "limit": self._memory_limit(name) if reason == "OOMKilled" else None,
+        }
         yield self.fact("terminated", text, fields, where, level, ended.get("finishedAt"))
         if not is_good and isinstance(message := ended.get("message"), str):
             source = Source(host=self.host, time=_time(ended.get("finishedAt")), tag=str(self.name))
@@ -213,6 +208,20 @@ class _Object:
                 yield self.reason(kind, condition, f"conditions[{at}]", condition=name)
 
 
+def _when(event: Mapping[str, Any]) -> str:
+    """Return the time at which an event was seen last, "" if it tells none."""
+    times = [event.get("lastTimestamp"), _table(event.get("series")).get("lastObservedTime")]
+    times += [event.get(name) for name in ("deprecatedLastTimestamp", "eventTime", "firstTimestamp")]
+    return next((str(when) for when in times if _time(when)), "")
+
+
+def _often(event: Mapping[str, Any], when: str) -> str:
+    """Return ``(x4 over 93s)`` for an event that was seen several times, else ""."""
+    count = event.get("count") or _table(event.get("series")).get("count") or event.get("deprecatedCount")
+    first, last = _time(event.get("firstTimestamp") or event.get("deprecatedFirstTimestamp")), _time(when)
+    return f"(x{count} over {last - first:.0f}s)" if first and last and isinstance(count, int) and count > 1 else ""
+
+
 def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
@@ -225,6 +234,8 @@ def _tables(value: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 def _time(stamp: object) -> float | None:
     """Return ``2026-03-04T02:11:09Z`` in seconds since 1970, None for all else and for the year 1, which is no time."""
     try:
-        return datetime.fromisoformat(str(stamp).replace("Z", "+00:00")).timestamp() if stamp else None
-    except (ValueError, OverflowError):
+        moment = datetime.fromisoformat(str(stamp).replace("Z", "+00:00"))
+    except ValueError:
         return None
+    seconds = moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp()
+    return seconds if seconds > 0 else None

@@ -12,9 +12,9 @@ from typing import Any
 from logdoctor.artefacts.document import Damaged, Document
 from logdoctor.artefacts.json_pieces import Piece
 
-MAX_BYTES = 64 << 20
+MAX_BYTES = 32 << 20
 MAX_DEPTH = 64
-MAX_PARTS = 1 << 20
+MAX_PARTS = 1 << 18
 """Keys and values of one piece."""
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "true": True, "True": True, "false": False, "False": False}
 
