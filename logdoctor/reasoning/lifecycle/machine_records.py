@@ -137,14 +137,21 @@ class MachineRecords:
 
 
 def _times_in_cluster(records: Sequence[Record]) -> tuple[tuple[float, float], ...]:
-    """Return the first and the last time at which the cluster saw the job's containers, as one span.
+    """Return the times at which the cluster saw the job's objects, those within a day as one span.
 
-    It has no end if an object goes on.
+    A span has no end if an object goes on. Without a failure there the cluster tells nothing of the job that failed.
     """
     told = [(time, record) for record in records if is_of_cluster(record) and (time := moment(record))]
-    times = [time for time, _ in told]
-    end = math.inf if any(record.tells("goes on") for _, record in told) else max(times, default=0.0)
-    return ((min(times), end),) if times else ()
+    if not any(record.failing for _, record in told):
+        return ()
+    spans = list[tuple[float, float]]()
+    for time, record in sorted(told, key=lambda pair: pair[0]):
+        end = math.inf if record.tells("goes on") else time
+        if spans and time - spans[-1][1] <= DAY:
+            spans[-1] = spans[-1][0], max(spans[-1][1], end)
+        else:
+            spans.append((time, end))
+    return tuple(spans)
 
 
 def _with_hosts(records: Iterable[Record], hosts: Iterable[str]) -> Iterator[Record]:
