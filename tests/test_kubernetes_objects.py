@@ -164,7 +164,7 @@ def test_event_of_another_pod_shows_no_recovery(knowledge):
     assert diagnosed(knowledge, warning, event(3, "Normal", "Started", "Started container fit", name="fit-1")).causes
 
 
-@pytest.mark.parametrize(("count", "verdict"), [(3, "no-end-seen"), (40, "unknown")])
+@pytest.mark.parametrize(("count", "verdict"), [(3, "nothing-to-judge"), (40, "unknown")])
 def test_probe_that_fails_for_minutes_is_a_failure(count, verdict, knowledge):
     started = event(1, "Normal", "Started", "Started container fit")
     probe = event(9, "Warning", "Unhealthy", "Readiness probe failed: connection refused", count=count)
