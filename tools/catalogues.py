@@ -170,15 +170,23 @@ SOURCES = {
 """Each catalogue with the files of its project that list the entries."""
 
 
-OWN = {
+OWN: dict[str, str | dict[str, str]] = {
     "cann": "RuntimeError: ACL stream synchronize failed, error code:{code}",
     "cuda": "[rank3]: RuntimeError: CUDA error: {says}",
     "efa": "node07:4121:4388 [1] nccl_net_ofi_rdma.c:412 NCCL WARN NET/OFI Request completed with error. RC: {code}",
+    "grpc": "Traceback (most recent call last):\n"
+    '  File "/srv/fit/agent.py", line 88, in <module>\n    reply = stub.NextTask(request)\n'
+    "grpc._channel._InactiveRpcError: <_InactiveRpcError of RPC that terminated with:\n"
+    '\tstatus = StatusCode.{name}\n\tdetails = "the server said so"\n>',
     "ib-status": "node07:4121:4388 [1] ibv.cc:12 NCCL WARN NET/IB : Got completion with error {code}, opcode 0, len 0",
-    "kubernetes": "train-worker-1   0/1     {code}   3          12m",
+    "kubernetes": {
+        "pod": "train-worker-1   0/1     {code}   3          12m",
+        "event": "12m         Warning   {code}   pod/train-worker-1   {says}",
+        "reason": "      reason: {code}",
+    },
     "sxid": "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): {code}, Fatal, Link 30 fault",
 }
-"""Lines of programs that print an entry of a catalogue that no repository lists."""
+"""Lines that show an entry of a catalogue that no repository lists, by its column ``seen`` if they differ."""
 
 
 def read_own(name: str) -> Iterator[Entry]:
@@ -186,7 +194,11 @@ def read_own(name: str) -> Iterator[Entry]:
     for row in catalogue(name).entries:
         if row.code != REST:
             says = (catalogue(name).texts(row) or (row.name,))[-1]
-            yield Entry(row.code, OWN[name].format(code=row.code.partition("-")[0] or row.code, says=says) + "\n")
+            line = OWN[name]
+            line = line if isinstance(line, str) else line[row.columns["seen"]]
+            yield Entry(
+                row.code, line.format(code=row.code.partition("-")[0] or row.code, name=row.name, says=says) + "\n"
+            )
 
 
 def git(folder: str, *words: str) -> str:

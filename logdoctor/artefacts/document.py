@@ -48,6 +48,8 @@ class Passage(Struct, frozen=True):
     line: int = 1
     where: str = ""
     source: Source = NO_SOURCE
+    places: tuple[tuple[int, str], ...] = ()
+    """Line and path in the document of each line of the text, if they stand in several fields."""
 
 
 Found = Fact | Passage

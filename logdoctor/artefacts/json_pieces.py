@@ -2,12 +2,13 @@
 
 - `members` of ``{"version": 1, "jobs": [{...}, {...}]}`` gives version, jobs[0], jobs[1], and of ``[{...}]`` [0]
 - `values` gives the objects that stand one after another, whether on lines of their own or not
+- `objects` gives such objects too, and before each the elements of one array in it
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from logdoctor.artefacts.document import CutOff, Damaged, Document
@@ -67,6 +68,26 @@ def _members(text: _Text) -> Iterator[Piece]:
         if not text.try_take(","):
             text.take("}")
             break
+
+
+def objects(document: Document, array: str, keep: Container[str]) -> Iterator[Piece]:
+    """Yield each object with its members in ``keep``, and before it the elements of its member ``array``."""
+    text = _Text(document, None)
+    while text.peek():
+        line, kept = text.line, dict[str, Any]()
+        text.take("{")
+        while not text.try_take("}"):
+            key = text.value("").value
+            text.take(":")
+            if key == array and text.peek() == "[":
+                yield from _elements(text, array)
+            else:
+                value = text.value("").value
+                kept |= {key: value} if isinstance(key, str) and key in keep else {}
+            if not text.try_take(","):
+                text.take("}")
+                break
+        yield Piece("", kept, line)
 
 
 def _elements(text: _Text, where: str) -> Iterator[Piece]:

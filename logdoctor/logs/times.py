@@ -46,7 +46,7 @@ def parse_time(stamp: str, year: int = NO_YEAR) -> float | None:
     parts = _PARTS.fullmatch(stamp)
     if parts is None or not parts["date"]:
         return None
-    date = _add_year(parts["date"].strip(" T_:,"), parts["year"], year)
+    date = _add_year(parts["date"].lstrip(" _:,").rstrip(" T_:,"), parts["year"], year)
     clock = parts["clock"] + (parts["half"] or "").strip()
     moment = _parse_date(date, clock)
     if moment is None:

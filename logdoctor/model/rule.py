@@ -62,8 +62,8 @@ MEASURED = tuple(
 ONCE = ("recorder", "checks", "store-log", "nccl-log", "blocking")
 """Things that only make the next failure tell more. To start again with them is worth one attempt."""
 LOOKS = tuple(
-    "counters dead driver dumps first-error head heap host kernel node other-ranks peer peer-stack sender server stack"
-    " stacks store values".split()
+    "counters dead driver dumps evicted first-error head heap host kernel node other-ranks peer peer-stack previous"
+    " sender server stack stacks store values".split()
 )
 """Looks that would decide what to do."""
 

@@ -50,6 +50,7 @@ Tell = Literal[
     "own state",  # its state says whether the object ended by itself
     "goes on",  # a state in which an object goes on
     "object",  # the description of an object begins
+    "node",  # the host of the object that is described here
     "reason",  # why the job was ended; the text or the field ``reason`` says it
     "time limit",  # the job ran as long as it may
     "result",  # a result, which programs also print on the way

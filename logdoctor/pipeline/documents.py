@@ -90,11 +90,15 @@ class DocumentReader:
         for candidate in scan:
             for record in parser.parse(candidate):
                 lines = tuple(self._moved(line, passage) for line in record.lines)
-                yield replace(record, line=self._moved(record.line, passage), lines=lines)
+                source = _filled(record.source, passage.source)  # a line without a time has that of the field
+                yield replace(record, line=self._moved(record.line, passage), lines=lines, source=source)
         self.order = parser.order
 
     def _moved(self, line: Line, passage: Passage) -> Line:
         """Return a line of a passage as a line of the document. The lines of a field have one number."""
+        if passage.places:
+            at, where = passage.places[min(line.number, len(passage.places)) - 1]
+            return self._line(at, line.text, where)
         number = passage.line if passage.where else passage.line + line.number - 1
         return self._line(number, line.text, passage.where)
 

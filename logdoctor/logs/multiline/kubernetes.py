@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import dropwhile, islice, takewhile
 
 from logdoctor.logs.multiline.lines_below import matching, numbers_of
 from logdoctor.logs.record_pattern import Message, Multiline
@@ -18,7 +18,10 @@ _RESOURCE = later(
     r"MemoryPressure|PIDPressure)|Insufficient (?P<lack>[\w./-]*\w)"
 )
 _GOOD = ("Completed",)
+_LOST = "ContainerStatusUnknown"
+"""The kubelet found the container no more, and its exit code 137 is made up (pkg/kubelet/status/status_manager.go)."""
 _EVENTS_BELOW = 16
+_LIMIT_BELOW = 20
 _OFTEN_IN_VAIN = 30
 """The kubelet asks every ten seconds where nothing else is said: five minutes."""
 _PASSING = {
@@ -38,7 +41,7 @@ _NEXT_POD = later(r"^(?:Name: |\S+ +\d+/\d+ )")
 
 
 def read_terminated(head: Message, _fields: Mapping[str, Value], below: Iterator[Message]) -> Multiline | None:
-    """Read ``State: Terminated`` and the lines below it. The fields are reason, exit_code, signal, message and when."""
+    """Read ``State: Terminated`` and the lines below it. The fields are those of ``kubernetes.terminated``."""
     state, values = [*matching(below, _STATE_LINE, 8)], dict[str, Value]()
     for _, part in state:
         name, value = part["name"].lower().replace(" ", "_"), part["value"]
@@ -51,8 +54,19 @@ def read_terminated(head: Message, _fields: Mapping[str, Value], below: Iterator
     )
     if values.get("reason") in {"OOMKilled", "Evicted", "DeadlineExceeded"}:
         level = "fatal"
+    if values.get("reason") == _LOST:
+        values.pop("exit_code", None)
+    if values.get("reason") == "OOMKilled" and (limit := _memory_limit(below)):
+        values["limit"] = limit
     text = "\n".join([head.text.strip(), *(" ".join(line.text.split()) for line, _ in state)])
     return Multiline(text, values, numbers_of(line for line, _ in state), level=level)
+
+
+def _memory_limit(below: Iterator[Message]) -> str:
+    """Return the limit of memory in the description of the container, "" if it has none."""
+    limits = dropwhile(lambda words: words != ["Limits:"], (line.text.split() for line in islice(below, _LIMIT_BELOW)))
+    found = takewhile(lambda words: words != ["Requests:"], limits)
+    return next((words[1] for words in found if len(words) == 2 and words[0] == "memory:"), "")
 
 
 def _moment(text: str) -> str:

@@ -153,16 +153,16 @@ class Lives:
 
     def _note_file(self, record: Record) -> None:
         family = record.format
-        files = self._files_of["machine" if is_of_machine(record) else "program"]
+        files = self._files_of["program" if _is_of_job(record) else "machine"]
         if family not in PLAIN and len(files) < MAX_FILES:
             files.add(record.line.file)
 
     def _read_time(self, record: Record, time: float) -> None:
         """Extend the time range of the job.
 
-        Records of machine and cluster may lie long before or after it, so they do not count.
+        Records of machine, cluster and scheduler may lie long before or after it, so they do not count.
         """
-        if 0 < time < CALENDAR_END and not is_of_machine(record):
+        if 0 < time < CALENDAR_END and _is_of_job(record):
             first, last = self.times.get(time >= A_YEAR, (time, time))
             self.times[time >= A_YEAR] = min(first, time), max(last, time)
 
@@ -285,3 +285,8 @@ def waited(record: Record) -> bool:
 def is_place(record: Record) -> bool:
     """Return whether the record is a stack without an exception: a place, which ends nothing."""
     return record.fields.get("exception") == "" and "frames" in record.fields and record.level != "fatal"
+
+
+def _is_of_job(record: Record) -> bool:
+    """Return whether the job itself tells the record, and not its machine, or a scheduler that sees it go on."""
+    return not is_of_machine(record) and not record.tells("goes on")

@@ -15,6 +15,7 @@ nothing.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
@@ -60,6 +61,8 @@ class MachineRecords:
 
     def __init__(self) -> None:
         self._held: list[Record] = []
+        self._node: dict[str, str] = {}
+        """Node of the pod that each file describes at this place, as ``kubectl describe`` prints it."""
         self._has_time: dict[str, bool] = {}
         """True for a file if its last record of the job has a time."""
         self._begins_untimed = False
@@ -71,8 +74,10 @@ class MachineRecords:
 
     def hold(self, record: Record) -> bool:
         """Keep a record of a machine or of the accounting, and return True. Return False for a record of the job."""
+        if record.tells("object"):
+            self._node.pop(record.line.file, None)
         if is_of_machine(record) or (record.source.logger or "").startswith(_DAEMONS) or _is_of_accounting(record):
-            self._held.append(record)
+            self._held.append(self._on_its_node(record) if is_of_cluster(record) else record)
             return True
         if (job := _job_of(record)) and len(self._jobs) < MAX_FILES:
             self._jobs.add(job)
@@ -82,6 +87,13 @@ class MachineRecords:
         if record.failing and self._first_failure is None:
             self._first_failure = record.time
         return False
+
+    def _on_its_node(self, record: Record) -> Record:
+        """Return a record of a described pod with the node that stands above, in the head of the description."""
+        if record.tells("node") and record.host and len(self._node) < MAX_FILES:
+            self._node[record.line.file] = record.host
+        node = self._node.get(record.line.file) if record.host is None else None
+        return replace(record, source=replace(record.source, host=node)) if node else record
 
     @property
     def is_full(self) -> bool:
@@ -125,9 +137,21 @@ class MachineRecords:
 
 
 def _times_in_cluster(records: Sequence[Record]) -> tuple[tuple[float, float], ...]:
-    """Return the first and the last time at which the cluster saw the job's containers, as one span."""
-    times = sorted(time for record in records if is_of_cluster(record) and (time := moment(record)))
-    return ((times[0], times[-1]),) if times else ()
+    """Return the times at which the cluster saw the job's objects, those within a day as one span.
+
+    A span has no end if an object goes on. Without a failure there the cluster tells nothing of the job that failed.
+    """
+    told = [(time, record) for record in records if is_of_cluster(record) and (time := moment(record))]
+    if not any(record.failing for _, record in told):
+        return ()
+    spans = list[tuple[float, float]]()
+    for time, record in sorted(told, key=lambda pair: pair[0]):
+        end = math.inf if record.tells("goes on") else time
+        if spans and time - spans[-1][1] <= DAY:
+            spans[-1] = spans[-1][0], max(spans[-1][1], end)
+        else:
+            spans.append((time, end))
+    return tuple(spans)
 
 
 def _with_hosts(records: Iterable[Record], hosts: Iterable[str]) -> Iterator[Record]:
