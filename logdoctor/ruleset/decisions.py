@@ -33,8 +33,8 @@ THINGS: Mapping[Do, tuple[str, ...]] = {
         *ONCE,
     ),
     "fix-first": (
-        *"checkpoint code command data disk gpu gpu-access host installation network permissions scheduler settings ssh".split(),
-        "storage",
+        *"checkpoint code command data disk gpu gpu-access host installation network permissions scheduler".split(),
+        *"settings ssh storage".split(),
     ),
     "investigate": LOOKS,
 }
