@@ -27,14 +27,14 @@ NAMES = frozenset((*MEASURED, "owner", "frame", "says"))
 """Names of other conditions, beside settings of the job (in capitals) and facts (``TYPE.ROLE``)."""
 THINGS: Mapping[Do, tuple[str, ...]] = {
     "resubmit-with-changes": (
-        *"address arguments batch binding container copies earlier free-gpu gpu-memory gpus interface launch".split(),
+        *"address arguments batch binding container copies earlier gpu-memory gpus interface launch".split(),
         *"launcher limits members memlock memory names one-gpu path plugin pmi port ranks rdma request resume".split(),
         *"resume-on settings shm slots straggler time topology transport".split(),
         *ONCE,
     ),
     "fix-first": (
-        *"checkpoint code command data disk gpu host installation network permissions scheduler settings ssh".split(),
-        "storage",
+        *"checkpoint code command data disk gpu gpu-access host installation network permissions scheduler".split(),
+        *"settings ssh storage".split(),
     ),
     "investigate": LOOKS,
 }
