@@ -136,9 +136,12 @@ _ENTRY = later(r"p?nccl[A-Z]|P?MPI_[A-Z]|cu(?:da)?[A-Z]|hip[A-Z]|ibv_|uc[pst]_|f
 """Functions that a library offers to programs."""
 _LIBRARY = later(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\](?:lib(?:64)?[/\\]python\d|(?i:python[\d.]*[/\\]lib)[/\\])|^<frozen "
+    r"|^(?:\.{1,3}/)?(?:torch|transformers|accelerate|deepspeed|pytorch_lightning|trl|peft)/(?=[^\n]*\.py$)"
     r"|^/usr/(?:local/)?bin/|[/\\](?:bin|Scripts)[/\\](?![^/\\]*\.py$)[^/\\]+$|\.exe[/\\]__main__\.py$"
 )
-"""Path of a frame in an installed package, in the start script of an installed program, or in Python itself."""
+"""Path of a frame in an installed package, in the start script of an installed program, or in Python itself.
+
+Logs that people post hold also paths that they cut before the name of the package."""
 
 
 def short_path(path: str) -> str:
