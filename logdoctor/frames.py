@@ -29,6 +29,12 @@ PYTHON = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<functi
 """A frame of a traceback."""
 DUMP = later(r'^\s*File "(?P<path>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
 """A frame of faulthandler, which prints no comma."""
+NOTEBOOK = later(
+    r"^(?:File )?(?P<path>(?:[/~]|[A-Z]:\\|\.{1,2}/)[^\s:]{1,300}\.py|<ipython-input-[\w-]{1,60}>)"
+    r"(?::(?P<line>\d{1,7}),)? in (?P<function>[\w.<>]{1,100})(?:\([^\n]{0,600})?\s*$"
+)
+"""A frame of a notebook, whose line an arrow marks in the source below it (IPython, `ultratb.py`)."""
+_NOTEBOOK_LINE = later(r"-{1,6}> ?(?P<line>\d{1,7}) {1,60}(?P<code>\S[^\n]{0,300})")
 SPY = later(r"^\s+(?P<function>\S.{0,300}?) \((?P<path>[^\s():][^():]{0,300})(?::(?P<line>\d+))?\)$")
 """A frame of py-spy."""
 NATIVE = later(
@@ -269,6 +275,8 @@ def read_frame(text: str) -> Frame | None:
             if match := pattern.match(text):
                 return Frame(shape, _name(match["function"] or ""), match["path"], number(match["line"]) or 0)
         return None
+    if (".py" in text or "<ipython" in text) and (match := NOTEBOOK.match(text)):
+        return Frame("python", match["function"], match["path"], number(match["line"]) or 0)
     if not any(mark in text for mark in ("0x", "#", " at ", "\tat ", "000", "() ")):
         return None
     for shape, pattern in SHAPES.items():
@@ -314,7 +322,7 @@ def read_stack(texts: Sequence[str]) -> tuple[Frame, ...]:
 
 def is_stack_line(text: str, below: str = "") -> bool:
     """Return whether a line belongs to a stack. ``below`` is the line below it."""
-    if read_frame(text) is not None:
+    if read_frame(text) is not None or _NOTEBOOK_LINE.match(text):
         return True
     if _BELOW.match(text) and _PLACE.search(text):
         return True
@@ -330,6 +338,8 @@ def _add(frames: list[Frame], text: str, above: str) -> None:
         frames.append(replace(frame, function=_name(named["function"]) if named else ""))
     elif frame is not None:
         frames.append(frame)
+    elif frames and (marked := _NOTEBOOK_LINE.match(text)):
+        frames[-1] = replace(frames[-1], line=number(marked["line"]) or 0, code=marked["code"])
     elif frames and frames[-1].is_python and text.startswith("  ") and not _MARKS.match(text):
         frames[-1] = replace(frames[-1], code=f"{frames[-1].code} {text.strip()}".strip()[:MOST_CODE])
     elif place is not None:
