@@ -20,9 +20,8 @@ STACKS = {
         ["net.py:12 in forward", "fit.py:8 in run"],
     ),
     "a notebook": (
-        "/opt/v/dist-packages/eel/fit.py in run(self, rows)\n     11     rows = 1\n---> 12     take(rows)\n     13 \n\n"
-        "File /srv/eel/pool.py:41, in Pool.take(self)\n     40 \n---> 41     raise Empty",
-        ["pool.py:41 in Pool.take", "fit.py:12 in run"],
+        "/opt/v/dist-packages/eel/fit.py in run(self, rows)\n     11     a = 1\n---> 12     b = 2\n\nFile /eel/pool.py:41, in take()\n---> 41   c",
+        ["pool.py:41 in take", "fit.py:12 in run"],
     ),
     "native frames that a Python handler prints": (
         '  File "/b/quota.c", line 233, in check\n  File "src/init.cc", line 18, in ncclCommInit\n  File "<unknown>", line 0, in f',

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
-import regex
 from msgspec import Struct, convert
 
 from logdoctor.codes.table import rows
@@ -38,4 +38,4 @@ def find_moved(of: str, name: str) -> MovedName | None:
 
 
 def _fits(pattern: str, text: str) -> bool:
-    return regex.fullmatch(pattern, text) is not None
+    return re.fullmatch(pattern, text) is not None

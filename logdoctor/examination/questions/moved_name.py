@@ -27,23 +27,25 @@ _HOLDERS = later(r"(?:Arguments|Args|Config|Configuration|Trainer|Params|Plugin|
 def moved_name(scene: Scene) -> Iterator[Answer]:
     """Tell the library of a name that is not there, and the version that took it away or added it.
 
-    Kind ``moved`` (library, thing, missing, gone, since, instead, inside: the library itself asks for an attribute
-    of an object that another package may have made, or outside: other code asks; own_frame, own_code).
+    Kind ``moved`` (library, thing, missing, gone, since, instead; or needed: an argument that was not given; inside: the
+    library itself asks for an attribute of an object that another package may have made; outside: other code asks;
+    own_frame, own_code).
     """
     text = scene.quoted.text
     if not any(word in text for word in _WORDS):
         return
     found = next((match for pattern in _REFUSED if (match := pattern.search(text))), None)
     moved = find_moved(found["of"], found["name"]) if found else None
-    if (
-        found is None
-        or moved is None
-        or (moved.name == ANY and "attribute" in text and not _HOLDERS.search(found["of"]))
-    ):
+    if found is None or moved is None:
         return
-    told = {"gone": moved.gone, "since": moved.since, "instead": moved.instead}
-    fields: dict[str, Value] = {name: value for name, value in told.items() if value != UNKNOWN}
-    fields |= {"library": moved.library, "thing": found["of"], "missing": found["name"]}
+    if moved.name == ANY and "attribute" in text and not _HOLDERS.search(found["of"]):
+        return
+    fields: dict[str, Value] = {"library": moved.library, "thing": found["of"]}
+    if "required" in text:
+        fields["needed"] = found["name"]
+    else:
+        told = {"missing": found["name"], "gone": moved.gone, "since": moved.since, "instead": moved.instead}
+        fields |= {name: value for name, value in told.items() if value != UNKNOWN}
     stack = stack_of(scene)
     innermost = stack.innermost if stack else None
     if innermost and innermost.package.replace("_", "-") == moved.library:
