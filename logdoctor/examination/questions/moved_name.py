@@ -27,8 +27,8 @@ _HOLDERS = later(r"(?:Arguments|Args|Config|Configuration|Trainer|Params|Plugin|
 def moved_name(scene: Scene) -> Iterator[Answer]:
     """Tell the library of a name that is not there, and the version that took it away or added it.
 
-    Kind ``moved`` (library, thing, missing, gone, since, instead; or needed: an argument that was not given; inside: the
-    library itself asks for an attribute of an object that another package may have made; outside: other code asks;
+    Kind ``moved`` (library, thing, missing, gone, since, instead; or needed: an argument that was not given; inside:
+    the library itself asks for an attribute of an object that another package may have made; outside: other code asks;
     own_frame, own_code).
     """
     text = scene.quoted.text
