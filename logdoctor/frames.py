@@ -29,6 +29,12 @@ PYTHON = later(r'\s*File "(?P<path>[^"]*)", line (?P<line>\d+)(?:, in (?P<functi
 """A frame of a traceback."""
 DUMP = later(r'^\s*File "(?P<path>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
 """A frame of faulthandler, which prints no comma."""
+NOTEBOOK = later(
+    r"^(?:File )?(?P<path>(?:[/~]|[A-Z]:\\|\.{1,2}/)[^\s:]{1,300}\.py|<ipython-input-[\w-]{1,60}>)"
+    r"(?::(?P<line>\d{1,7}),)? in (?P<function>[\w.<>]{1,100})(?:\([^\n]{0,600})?\s*$"
+)
+"""A frame of a notebook, whose line an arrow marks in the source below it (IPython, `ultratb.py`)."""
+_NOTEBOOK_LINE = later(r"-{1,6}> ?(?P<line>\d{1,7}) {1,60}(?P<code>\S[^\n]{0,300})")
 SPY = later(r"^\s+(?P<function>\S.{0,300}?) \((?P<path>[^\s():][^():]{0,300})(?::(?P<line>\d+))?\)$")
 """A frame of py-spy."""
 NATIVE = later(
@@ -136,9 +142,12 @@ _ENTRY = later(r"p?nccl[A-Z]|P?MPI_[A-Z]|cu(?:da)?[A-Z]|hip[A-Z]|ibv_|uc[pst]_|f
 """Functions that a library offers to programs."""
 _LIBRARY = later(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\](?:lib(?:64)?[/\\]python\d|(?i:python[\d.]*[/\\]lib)[/\\])|^<frozen "
+    r"|^(?:\.{1,3}/)?(?:torch|transformers|accelerate|deepspeed|pytorch_lightning|trl|peft)/(?=[^\n]*\.py$)"
     r"|^/usr/(?:local/)?bin/|[/\\](?:bin|Scripts)[/\\](?![^/\\]*\.py$)[^/\\]+$|\.exe[/\\]__main__\.py$"
 )
-"""Path of a frame in an installed package, in the start script of an installed program, or in Python itself."""
+"""Path of a frame in an installed package, in the start script of an installed program, or in Python itself.
+
+Logs that people post hold also paths that they cut before the name of the package."""
 _SHORTENED = later(
     r"^(?:accelerate|apex|datasets|deepspeed|flash_attn|horovod|jax|jaxlib|lightning|megatron|mpi4py|numpy|pandas|PIL|"
     r"pyarrow|pytorch_lightning|ray|requests|safetensors|scipy|tokenizers|torch|torchdata|torchvision|tqdm|transformers|"
@@ -279,6 +288,8 @@ def read_frame(text: str) -> Frame | None:
             if match := pattern.match(text):
                 return Frame(shape, _name(match["function"] or ""), match["path"], number(match["line"]) or 0)
         return None
+    if (".py" in text or "<ipython" in text) and (match := NOTEBOOK.match(text)):
+        return Frame("python", match["function"], match["path"], number(match["line"]) or 0)
     if not any(mark in text for mark in ("0x", "#", " at ", "\tat ", "000", "() ")):
         return None
     for shape, pattern in SHAPES.items():
@@ -324,7 +335,7 @@ def read_stack(texts: Sequence[str]) -> tuple[Frame, ...]:
 
 def is_stack_line(text: str, below: str = "") -> bool:
     """Return whether a line belongs to a stack. ``below`` is the line below it."""
-    if read_frame(text) is not None:
+    if read_frame(text) is not None or _NOTEBOOK_LINE.match(text):
         return True
     if _BELOW.match(text) and _PLACE.search(text):
         return True
@@ -340,6 +351,8 @@ def _add(frames: list[Frame], text: str, above: str) -> None:
         frames.append(replace(frame, function=_name(named["function"]) if named else ""))
     elif frame is not None:
         frames.append(frame)
+    elif frames and (marked := _NOTEBOOK_LINE.match(text)):
+        frames[-1] = replace(frames[-1], line=number(marked["line"]) or 0, code=marked["code"])
     elif frames and frames[-1].is_python and text.startswith("  ") and not _MARKS.match(text):
         frames[-1] = replace(frames[-1], code=f"{frames[-1].code} {text.strip()}".strip()[:MOST_CODE])
     elif place is not None:

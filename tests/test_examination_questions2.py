@@ -508,3 +508,11 @@ def test_other_lines_below_an_error_name_no_file(cause_of, error, below):
 def test_error_that_names_its_file_needs_no_other_line(cause_of):
     told = cause_of("OSError: [Errno 28] No space left on device: '/data/a.h5'", "  /data/run7/wave.0").summary
     assert "/data/run7/wave.0" not in told
+
+
+@pytest.mark.parametrize(("held", "is_sure"), [(10700, False), (8100, True)])
+def test_a_rest_that_may_be_of_cuda_itself_is_no_other_process(cause_of, held, is_sure):
+    message = OLD.format(wanted=900, total=15360, used=held - 400, free=512, held=held)
+    cause = cause_of(f"RuntimeError: {message}")
+    assert ("Other processes hold" in cause.summary, "beside PyTorch" in cause.summary) == (is_sure, not is_sure)
+    assert ("micro batch" in cause.steps[0].text) == (not is_sure)

@@ -19,6 +19,10 @@ STACKS = {
         'Current thread 0x00007f (most recent call first):\n  File "/w/net.py", line 12 in forward\n  File "/w/fit.py", line 8 in run',
         ["net.py:12 in forward", "fit.py:8 in run"],
     ),
+    "a notebook": (
+        "/opt/v/dist-packages/eel/fit.py in run(self, rows)\n     11     a = 1\n---> 12     b = 2\n\nFile /eel/pool.py:41, in take()\n---> 41   c",
+        ["pool.py:41 in take", "fit.py:12 in run"],
+    ),
     "native frames that a Python handler prints": (
         '  File "/b/quota.c", line 233, in check\n  File "src/init.cc", line 18, in ncclCommInit\n  File "<unknown>", line 0, in f',
         ["check (quota.c:233)", "ncclCommInit (init.cc:18)", "f"],

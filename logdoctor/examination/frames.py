@@ -86,7 +86,7 @@ def stack_of(scene: Scene) -> Stack | None:
         last = max((at for at, said in enumerate(block) if read_frame(said.text)), default=0)
         return Stack(frames, tuple(block), is_above=last < proof)
     above = [*reversed([*_above(scene)])]
-    if any('File "' in said.text for said in above) and (frames := _read(above)):
+    if (frames := _read(above)) and frames[0].shape == "python":
         return Stack(frames, tuple(above), is_above=True)
     below = [*_below(scene)]
     return Stack(frames, tuple(below)) if (frames := _read(below)) else None

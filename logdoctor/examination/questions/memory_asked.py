@@ -24,6 +24,8 @@ SHARE = 0.1
 """Part of a device that other processes hold, or that lies unused, at least, where it is to blame."""
 CONTEXT = 2 << 30
 """Bytes of a device that a process's own context, a desktop and libraries may hold beside what PyTorch counts."""
+MOST_OWN = 6 << 30
+"""Bytes that its own context and libraries never hold."""
 _MEMORY = later(r"(?i)mem|alloc|\b(?:GPU|HBM|VRAM|RMM|BFC|cache|device|pool|arena)\b")
 _GPU = later(r"(?i)\b(?:GPU|cuda|HBM|VRAM|NPU|RMM|HIP|XPU|device)(?=\b|[_\d]|Id)")
 _HOST = later(r"(?i)\b(?:host|CPU|system|RAM|disk|swap|file ?system)\b")
@@ -51,7 +53,7 @@ class Asked(Struct):
 def memory_asked(scene: Scene) -> Iterator[Answer]:
     """Yield what a process wanted and what was free, and what the sizes say about the rest.
 
-    Kind ``memory`` (wanted, free, capacity, device, crowded, others, huge, refused, unused).
+    Kind ``memory`` (wanted, free, capacity, device, crowded, others, beside, huge, refused, unused).
     """
     if scene.rule is None or scene.rule.failure_class not in OUT_OF_MEMORY:
         return
@@ -134,6 +136,7 @@ def _meaning(asked: Asked) -> dict[str, Value]:
     - ``unused``: what PyTorch held for no tensor, if it would have been enough
     - ``others``: what other processes hold, if there would have been enough without them
     - ``crowded``: other processes hold a part, of which the size may be unknown
+    - ``beside``: what PyTorch does not count, if it may be of other processes or of CUDA in the same one
     """
     sizes = {role: fact.value for role, fact in asked.sizes.items() if isinstance(fact.value, int)}
     wanted, free, total = sizes["wanted"], sizes["free"], sizes.get("total", sizes.get("limit", 0))
@@ -148,7 +151,8 @@ def _meaning(asked: Asked) -> dict[str, Value]:
         return {"refused": format_size(free)}
     others = total - free - held
     if others > max(SHARE * total, CONTEXT) and wanted <= free + others:
-        return {"crowded": "yes", "others": format_size(others)}
+        is_sure = _is_whole(asked) or others > min(MOST_OWN, total / 2)
+        return {"crowded": "yes", "others": format_size(others)} if is_sure else {"beside": format_size(others)}
     return {"unused": format_size(unused)} if unused > max(SHARE * total, wanted) else {}
 
 
@@ -162,3 +166,8 @@ def _held(asked: Asked, used: int) -> tuple[int, int]:
     if not found["beside"]:
         return max(used, size), max(0, size - used)
     return (used if _OF_PROCESS in text else used + size), size
+
+
+def _is_whole(asked: Asked) -> bool:
+    """Return whether what the process holds is told with all that PyTorch does not count."""
+    return any(_OF_PROCESS in said.text for said in asked.lines)

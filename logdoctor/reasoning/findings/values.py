@@ -27,6 +27,7 @@ OF_EXAMINED = (
     "wanted",
     "free",
     "capacity",
+    "beside",
     "crowded",
     "others",
     "huge",
