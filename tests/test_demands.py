@@ -299,7 +299,7 @@ def test_proof_of_a_launchers_block_is_the_signal_and_not_the_exit_code():
 
 
 def test_next_data_does_not_ask_for_a_kernel_log_that_was_given():
-    log = "ERROR: something broke in the third stage\n"
+    log = "NCCL version 2.21.5+cuda12.4\nERROR: something broke in the third stage\n"
     kernel = "[Wed Apr  9 03:15:22 2025] mlx5_core 0000:5e:00.0: Port module event: module 0, Cable plugged\n"
     assert any("dmesg" in line for line in read(log).decision.collect)
     assert not any("dmesg" in line for line in read(kernel + log).decision.collect)

@@ -30,7 +30,7 @@ WORDS = Path(__file__).parents[1] / "logdoctor" / "render" / "words"
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 OUR_COLOR = re.compile("\x1b\\[(?:0|1|2|36|1;3[123])m")
 COMPOSED = tuple(
-    "claim. refuted. head. decide. because. restart. collect. verdict. run. grid. diff. owner. why. suspect. ground. set-aside. fact. examined. look.".split()
+    "claim. refuted. head. decide. because. restart. collect. verdict. run. grid. diff. owner. why. suspect. ground. set-aside. fact. examined. look. gather.".split()
 )
 """Beginnings of words that are composed, such as the word of a decision."""
 some = inputs(15, nightly=300)

@@ -70,7 +70,7 @@ _SHORT = r"Insufficient (?P<lack>[\w./-]*\w)|low on resource: (?P<low>[\w-]+)"
 
 
 class Objects:
-    """What the objects of one document tell. Events wait for `events`."""
+    """Facts that the objects of one document tell. Events wait for `events`."""
 
     def __init__(self) -> None:
         self._events: dict[str, list[tuple[float, str, int, str]]] = {}

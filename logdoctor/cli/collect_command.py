@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,8 +14,10 @@ from logdoctor.cli.named_inputs import paths_or_stdin
 from logdoctor.cli.output import language_of
 from logdoctor.cli.progress_bar import load_with_progress
 from logdoctor.cli.rule_folders import all_folders
-from logdoctor.model import Diagnosis, Step
-from logdoctor.model.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from logdoctor.model import Diagnosis, Step
+    from logdoctor.model.catalogue import Catalogue
 
 STDIN = "-"
 

@@ -177,7 +177,8 @@ def _is_of_accounting(record: Record) -> bool:
 
 def _job_of(record: Record) -> str:
     """Return the number of the batch job that the record names, "" for none: ``4711`` for ``4711.batch``."""
-    step = str(record.fields.get("step") or "") if record.format == "slurm" else ""
+    is_of_batch = any(sign.reporter == "batch" for sign in record.signs)
+    step = str(record.fields.get("step") or "") if is_of_batch else ""
     return step.partition(".")[0].partition("+")[0]
 
 
