@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
@@ -220,3 +221,29 @@ def test_a_file_named_after_a_host_of_the_job_is_of_that_host(file, tmp_path, kn
     (tmp_path / "job.log").write_text(job_log(host="node03"))
     diagnosis = diagnose([tmp_path / "job.log", path], knowledge=knowledge)
     assert diagnosis.causes[0].culprit.hosts == ("node03",)
+
+
+def pods_of(job: str, reason: str = "OOMKilled") -> str:
+    """Return a pod of a job as ``kubectl get pods -o json`` lists it, ended 38 minutes after the start."""
+    ended = {
+        "reason": reason,
+        "exitCode": 137 if reason == "OOMKilled" else 1,
+        "finishedAt": f"{START + timedelta(minutes=38):%Y-%m-%dT%H:%M:%SZ}",
+    }
+    status = {"phase": "Failed", "containerStatuses": [{"name": "a", "state": {"terminated": ended}}]}
+    return (
+        json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{job}-worker-0"}, "status": status})
+        + "\n"
+    )
+
+
+def test_pods_of_another_job_change_nothing_and_are_told(knowledge):
+    log = "".join(f"[pod/fit-worker-0/pytorch] {line}\n" for line in job_log().splitlines())
+    diagnosis = diagnosed(knowledge, log, pods_of("fit", "Error") + pods_of("serve"))
+    assert diagnosis.answer is None or diagnosis.answer.signature != "host.oom-kill"
+    assert "serve-worker-0 is no pod of the job" in {entry.why for entry in diagnosis.coverage.not_judged}
+
+
+def test_pods_of_the_job_are_judged(knowledge):
+    log = "".join(f"[pod/fit-worker-0/pytorch] {line}\n" for line in job_log().splitlines())
+    assert diagnosed(knowledge, log, pods_of("fit")).causes[0].signature == "host.oom-kill"

@@ -38,7 +38,7 @@ COMPARED = {
 SEARCHED = {
     "identity/addresses.py": 3,
     "lifecycle/attempts.py": 2,
-    "lifecycle/machine_records.py": 1,
+    "lifecycle/scope.py": 2,
     "lifecycle/refutation.py": 2,
     "lifecycle/spans.py": 1,
     "processes.py": 1,
