@@ -37,7 +37,7 @@ OWN_NUMBERS = {
     "logs/prefix_stripping.py: int(cast('str', match.lastgroup)[1:])",
     "logs/prefix_stripping.py: int(index)",
     "pipeline/masking.py: int(str(match.lastgroup)[1:])",
-    "reasoning/lifecycle/machine_records.py: int(abs(seconds) // seconds_each)",
+    "reasoning/lifecycle/scope.py: int(abs(seconds) // seconds_each)",
     "reasoning/questions/progress.py: int(idle)",
     "render/__init__.py: int(getattr(_module(format), 'CONTEXT', 0))",
     "archive/file_listing.py: int(file.info.get('size') or 0)",
