@@ -247,3 +247,24 @@ def test_pods_of_another_job_change_nothing_and_are_told(knowledge):
 def test_pods_of_the_job_are_judged(knowledge):
     log = "".join(f"[pod/fit-worker-0/pytorch] {line}\n" for line in job_log().splitlines())
     assert diagnosed(knowledge, log, pods_of("fit")).causes[0].signature == "host.oom-kill"
+
+
+SICK = """\
+==============NVSMI LOG==============
+Driver Version                            : 570.124.06
+GPU 00000000:3B:00.0
+    Remapped Rows
+        Pending                           : Yes
+"""
+
+
+@pytest.mark.parametrize("beside", ["KeyError: 'lr'", ""])
+def test_the_state_of_a_gpu_that_no_line_calls_one_of_the_jobs_decides_nothing_beside_its_own_failure(
+    beside, knowledge
+):
+    crash = (
+        f'Traceback (most recent call last):\n  File "/srv/train.py", line 3, in <module>\n{beside}\n' if beside else ""
+    )
+    diagnosis = diagnosed(knowledge, job_log() + crash, SICK)
+    assert diagnosis.causes[0].signature == ("app.exception" if beside else "cuda.ecc")
+    assert "cuda.ecc" in {cause.signature for cause in diagnosis.causes}

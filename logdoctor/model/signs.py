@@ -47,6 +47,7 @@ Tell = Literal[
     "about peers",  # an end that follows from the end of another process, for example a lost connection
     "about order",  # an end that may follow from an order to end
     "passing",  # a state of an object, for example a pod, a job or a link, that a newer state may end
+    "snapshot",  # how a thing was when somebody asked; nothing tells since when
     "own state",  # its state says whether the object ended by itself
     "goes on",  # a state in which an object goes on
     "object",  # the description of an object begins

@@ -77,6 +77,8 @@ def explain(a: Finding, b: Finding, classes: FailureClasses, state: JobState) ->
 
 def may_cause(a: Finding, b: Finding, classes: FailureClasses, state: JobState) -> Why | None:
     """Return by which law ``a`` can have brought about ``b``, if their order allows it."""
+    if lives.is_snapshot_elsewhere(a, state) and not lives.is_snapshot_elsewhere(b, state):
+        return None
     same = state.processes.same(a, b)
     is_over = lives.is_over_before(a, b, state)
     if is_over and same == "yes":

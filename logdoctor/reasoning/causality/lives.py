@@ -94,6 +94,15 @@ def is_late(finding: Finding) -> bool:
     return "signal_text" in record.fields if record.kind == "crash.signal" else any(sign.late for sign in record.signs)
 
 
+def is_snapshot_elsewhere(finding: Finding, state: JobState) -> bool:
+    """Return whether only the state of a device shows a failure, and no line says that the device is one of the job's.
+
+    It may be older than the job, and of a host that the job did not use.
+    """
+    is_snapshot = all(record.tells("snapshot") for record in finding.records)
+    return is_snapshot and not any(record.host in state.processes.hosts for record in finding.records)
+
+
 def is_over_before(later: Finding, earlier: Finding, state: JobState) -> bool:
     """Return whether ``earlier`` was over when ``later`` began, if both are of one process.
 

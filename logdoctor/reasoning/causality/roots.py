@@ -69,12 +69,17 @@ def rank_findings(
     roots = [f for f in roots if id(f) not in refuted] or roots
     checked = {f.rule.id: check_claims(Case(f, alive, classes, state)) for f in roots}
     roots = [f for f in roots if not find_doubt(checked[f.rule.id])] or roots  # doubted ones are only guesses
-    causes = sorted(roots, key=lambda f: (lives.is_of_earlier_day(f, roots, state), sort_key(f)))
+    causes = sorted(roots, key=lambda f: (_may_be_foreign(f, roots, state), sort_key(f)))
     rest = (f for f in findings if f not in causes)
     explained = tuple(_explained(f, causes, alive, whys, refuted.get(id(f))) for f in rest)
     whole = {id(f): tell_of_all(f, (e.finding for e in explained if e.by is f), state) for f in causes}
     explained = tuple(replace(e, by=whole[id(e.by)]) if e.by else e for e in explained)
     return Ranking(tuple(whole.values()), explained, checked=checked)
+
+
+def _may_be_foreign(finding: Finding, roots: Sequence[Finding], state: JobState) -> bool:
+    """Return whether a root that the job itself shows is the likelier cause."""
+    return lives.is_of_earlier_day(finding, roots, state) or lives.is_snapshot_elsewhere(finding, state)
 
 
 def _refute(
