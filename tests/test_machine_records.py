@@ -268,3 +268,16 @@ def test_the_state_of_a_gpu_that_no_line_calls_one_of_the_jobs_decides_nothing_b
     diagnosis = diagnosed(knowledge, job_log() + crash, SICK)
     assert diagnosis.causes[0].signature == ("app.exception" if beside else "cuda.ecc")
     assert "cuda.ecc" in {cause.signature for cause in diagnosis.causes}
+
+
+def test_no_host_of_the_job_is_lent_to_the_state_of_a_gpu(knowledge):
+    still_running = job_log(host="node03").replace(
+        "[ERROR] training failed: watchdog of the trainer gave up", "step 40/900"
+    )
+    cause = diagnosed(knowledge, still_running, SICK).causes[0]
+    assert (cause.culprit.hosts, cause.place.hosts) == ((), ())
+
+
+def test_the_state_of_a_gpu_takes_no_good_end_back(knowledge):
+    log = "".join(f"step {n}/900 loss 2.{n}\n" for n in range(890, 901)) + "Training completed.\n"
+    assert diagnosed(knowledge, log, SICK).verdict == "finished"

@@ -430,7 +430,9 @@ class Processes:
             host = short_host(nccl_host_name(record) or host)
         elif (rank := self.rank_of(record)) is not None:
             host = self.host_with(rank)
-        return self._host_at.get(host) or host if host else self.only_host
+        if not host:  # a snapshot of a device may be of any machine
+            return None if record.tells("snapshot") else self.only_host
+        return self._host_at.get(host) or host
 
     def host_at(self, peer: str) -> str | None:
         """Return the host behind ``peer``, or None where it is unknown.

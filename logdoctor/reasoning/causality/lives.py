@@ -100,7 +100,9 @@ def is_snapshot_elsewhere(finding: Finding, state: JobState) -> bool:
     It may be older than the job, and of a host that the job did not use.
     """
     is_snapshot = all(record.tells("snapshot") for record in finding.records)
-    return is_snapshot and not any(record.host in state.processes.hosts for record in finding.records)
+    return is_snapshot and not any(
+        state.processes.host_of(record) in state.processes.hosts for record in finding.records
+    )
 
 
 def is_over_before(later: Finding, earlier: Finding, state: JobState) -> bool:

@@ -116,7 +116,7 @@ def find_place(failure: Failure, state: JobState) -> Location:
     Those who see what others did also see the other end of the connection. A pair of ranks that a line names belongs
     to the place of both.
     """
-    ranks, hosts = failure.speakers.ranks, failure.speakers.hosts or only_host(state)
+    ranks, hosts = failure.speakers.ranks, failure.speakers.hosts or _lent_host(failure, state)
     told = (number(str(m.captured.get(name))) for m in failure.decisive for name in PAIR)
     pairs = [rank for rank in told if rank is not None]
     seen = _naming("", failure, tuple(dict.fromkeys((*ranks, *pairs))), hosts)
@@ -296,7 +296,8 @@ def of_class(failure: Failure, state: JobState) -> Names:
 def _or_only(failure: Failure, state: JobState) -> Names:
     """Return the speakers, else the only rank of the job, and its only host if the failure is of a host."""
     speakers, processes = failure.speakers, state.processes
-    if speakers.ranks or speakers.hosts or failure.rule.role not in ("cause", "fallback"):
+    is_told = speakers.ranks or speakers.hosts or _may_be_foreign(failure)
+    if is_told or failure.rule.role not in ("cause", "fallback"):
         return speakers.ranks, speakers.hosts
     alone = len(processes.ranks) == 1 and (processes.expected or 1) == 1
     return tuple(processes.ranks) if alone else (), _host_of(failure.rule, state)
@@ -313,6 +314,16 @@ def _stands_apart(speakers: Speakers, state: JobState) -> bool:
 def _host_of(rule: Rule, state: JobState) -> tuple[str, ...]:
     """Return the only host of the job for a failure of a host or device. For any other failure it is only the place."""
     return only_host(state) if rule.place in ("host", "device") else ()
+
+
+def _lent_host(failure: Failure, state: JobState) -> tuple[str, ...]:
+    """Return the only host of the job, for a failure whose lines name none."""
+    return () if _may_be_foreign(failure) else only_host(state)
+
+
+def _may_be_foreign(failure: Failure) -> bool:
+    """Return whether the proof is a snapshot of a device, which may be of a machine that the job did not use."""
+    return failure.proof.tells("snapshot")
 
 
 def only_host(state: JobState) -> tuple[str, ...]:

@@ -124,13 +124,14 @@ def _clearly_after(later_record: Record, earlier: Record, lives: Lives) -> bool:
 
 
 def _ended_well(alarm: Record, lives: Lives, run: Run) -> Refutation | None:
-    """Return the good end of the job or of ``run`` after an alarm.
+    """Return the good end of the job or of ``run`` after an alarm. Nothing tells when a snapshot came true.
 
     A final result refutes only what is not fatal, because it does not show that the process itself survived.
     Cases: corpus/healthy-caught-exceptions, corpus/restarts-then-success.
     """
     done, result = lives.program.well, lives.result
-    if done is not None and printed_after(done, alarm) and (run is None or run(done)):
+    is_after = done is not None and (printed_after(done, alarm) or alarm.tells("snapshot"))
+    if done is not None and is_after and (run is None or run(done)):
         return Refutation(done, "ended well")
     if result is not None and alarm.level != "fatal" and printed_after(result, alarm):
         return Refutation(result, "ended well")
