@@ -57,17 +57,11 @@ def members(document: Document, repair: Repair | None = None, *, several: bool =
 
 
 def _members(text: _Text) -> Iterator[Piece]:
-    text.take("{")
-    while not text.try_take("}"):
-        key = text.value("").value
-        text.take(":")
+    for key in _keys(text):
         if text.peek() == "[":
-            yield from _elements(text, str(key))
+            yield from _elements(text, key)
         else:
-            yield text.value(str(key))
-        if not text.try_take(","):
-            text.take("}")
-            break
+            yield text.value(key)
 
 
 def objects(document: Document, array: str, keep: Container[str]) -> Iterator[Piece]:
@@ -75,19 +69,25 @@ def objects(document: Document, array: str, keep: Container[str]) -> Iterator[Pi
     text = _Text(document, None)
     while text.peek():
         line, kept = text.line, dict[str, Any]()
-        text.take("{")
-        while not text.try_take("}"):
-            key = text.value("").value
-            text.take(":")
+        for key in _keys(text):
             if key == array and text.peek() == "[":
                 yield from _elements(text, array)
             else:
                 value = text.value("").value
-                kept |= {key: value} if isinstance(key, str) and key in keep else {}
-            if not text.try_take(","):
-                text.take("}")
-                break
+                kept |= {key: value} if key in keep else {}
         yield Piece("", kept, line)
+
+
+def _keys(text: _Text) -> Iterator[str]:
+    """Yield the keys of an object. Whoever asks takes the value before the next key."""
+    text.take("{")
+    while not text.try_take("}"):
+        key = str(text.value("").value)
+        text.take(":")
+        yield key
+        if not text.try_take(","):
+            text.take("}")
+            break
 
 
 def _elements(text: _Text, where: str) -> Iterator[Piece]:

@@ -22,10 +22,10 @@ NEAR_UNKNOWN = DAY
 LARGEST_ZONE, ZONE_STEP, ZONE_JITTER = 14 * HOUR, HOUR / 2, 60.0
 """Clocks of a host and of a container on it may differ by a time zone."""
 _DIGITS = later(r"\d+")
-_MEMBER = later(
-    r"(?:-(?:worker|master|launcher|leader|chief|head|ps|evaluator|server|\d+|(?=[a-z]*\d)[a-z0-9]{5,10}))+$"
-)
-"""End of a pod's name that tells which member of its job it is."""
+_MEMBERS = frozenset("worker master launcher leader chief head ps evaluator server".split())
+"""Parts of a pod's name that tell which member of its job it is."""
+_GENERATED = range(5, 11)
+"""Characters of a part that Kubernetes makes up, such as ``x7k2p``."""
 Why = tuple[str, str]
 """Reason against a record: its key in the words, and the host or number in the text."""
 
@@ -83,7 +83,10 @@ class Pods(Struct, frozen=True):
 
 def _group_of(pod: str) -> str:
     """Return the name that the pods of a job share: ``fit`` for ``fit-worker-3``, ``lab/fit-0`` and ``fit-0-x7k2p``."""
-    return str(_MEMBER.sub("", pod.rpartition("/")[2]))
+    *parts, last = pod.rpartition("/")[2].split("-")
+    while parts and (last in _MEMBERS or last.isdigit() or (len(last) in _GENERATED and not last.isalpha())):
+        last = parts.pop()
+    return "-".join((*parts, last))
 
 
 def times_in_cluster(records: Sequence[Record]) -> tuple[tuple[float, float], ...]:

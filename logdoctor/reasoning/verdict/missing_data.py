@@ -19,13 +19,16 @@ CERTAIN = 0.9
 STAND_STILL = ("collective", "nccl", "net", "rdzv")
 """Families of causes that show in one process and begin in another."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/-]+")
 _CONTAINER = re.compile(r"[0-9a-f]{12}(?:[0-9a-f]{52})?")
 """The name that Docker gives a host: nobody can log in there."""
 _JOB_ID = re.compile(r"\d+(?:_\d+)?")
 _EACH_PROCESS = 'for p in $(pgrep -u "$USER" python); do py-spy dump --pid $p; done'
-_RECORDER_FILES = ("/tmp/nccl_trace_rank_*", ".cache/torch/comm_lib_trace_rank_*")  # noqa: S108 - read only
-"""Files in which PyTorch writes the dumps unless told: up to 2.8, and from 2.9 below the home folder
-(torch/csrc/distributed/c10d/FlightRecorder.cpp)."""
+_RECORDER_SETTINGS = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
+_RECORDER_FILES = ("/tmp/nccl_trace_rank_", ".cache/torch/comm_lib_trace_rank_")  # noqa: S108 - read only
+"""Beginnings of the files in which older and newer versions of PyTorch write the dumps, unless a setting says it.
+
+Source: PyTorch, torch/csrc/distributed/c10d/FlightRecorderDetail.hpp, ProcessGroupNCCL.cpp."""
 
 
 def find_missing_data(diagnosis: Diagnosis, state: JobState, words: Catalogue) -> tuple[Step, ...]:
@@ -80,8 +83,10 @@ class _Gatherer:
 
     def _recorder(self) -> Iterator[str]:
         if self.of_group and "c10d" in self.state.formats and "flight-recorder" not in self.kinds:
+            told = (value for name, value in self.state.environment if name in _RECORDER_SETTINGS)
+            files = [path for path in told if _PLAIN_PATH.fullmatch(path)] or _RECORDER_FILES
             for host in self.hosts:
-                yield "scp " + " ".join(f"'{host}:{path}'" for path in _RECORDER_FILES) + " ."
+                yield "scp " + " ".join(f"'{host}:{path}*'" for path in files) + " ."
 
     def _slurm(self) -> Iterator[str]:
         if self.slurm_job and not is_given("slurm", self.state):

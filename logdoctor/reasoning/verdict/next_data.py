@@ -26,10 +26,6 @@ GIVEN: dict[str, str] = {
 """Sign that the data of an advice is among the inputs: a kind of record, or a setting."""
 SEARCHED = 1000
 """Characters of a failure that are searched."""
-_BARE_NCCL = later(
-    r"(?:NCCL error|nccl\w{3,16}Error|NcclError|NCCL Error \d|NCCL:)(?=[\s\S]{0,300}?(?P<system>[Ss]ystem (?:error|call)))?"
-)
-"""An error of NCCL as a library passes it on. What failed in NCCL stands in a warning that NCCL prints only on demand."""
 
 
 def collect_for_cause(state: JobState, first_failure: Record | None, words: Catalogue) -> tuple[str, ...]:
@@ -38,13 +34,14 @@ def collect_for_cause(state: JobState, first_failure: Record | None, words: Cata
     It begins with the process whose output to read first, if the logs name it. The rest fits the formats of the log.
     """
     fitting = [words(f"collect.{name}") for name in FORMATS if name in state.formats and not is_given(name, state)]
-    bare = _BARE_NCCL.search(first_failure.text[:SEARCHED]) if first_failure and not is_given("nccl", state) else None
-    if bare:
-        fitting = [words("collect.nccl-error"), *([words("collect.nccl-usual")] if bare["system"] else [])]
+    told = first_failure.text[:SEARCHED].lower() if first_failure and not is_given("nccl", state) else ""
+    is_of_nccl = "nccl" in told  # a library passes the error on, and NCCL says only on demand what failed in it
+    if is_of_nccl:
+        fitting = [words("collect.nccl-error"), *([words("collect.nccl-usual")] if "system" in told else [])]
     scheduler = [] if is_given("slurm", state) else _ask_scheduler(state, words)
     machine = [words(f"collect.{name}") for name in _of_machine(state, first_failure) if not is_given(name, state)]
     output = _begin_with(state, first_failure, words) or _whole_output(state, words)
-    first = (*fitting, *output) if bare else (*output, *fitting)
+    first = (*fitting, *output) if is_of_nccl else (*output, *fitting)
     return (*first, *scheduler, *machine)
 
 
