@@ -12,7 +12,7 @@ from pathlib import Path
 from logdoctor.model import RuleError
 from logdoctor.model.own_files import read_source
 from logdoctor.pack.yaml_lines import Document, Faults, parse
-from logdoctor.ruleset import SUFFIX, TRANSLATIONS, RuleFile, rule_files
+from logdoctor.ruleset import SUFFIX, TRANSLATIONS, RuleFile, archived, rule_files, shipped_archive
 
 SHARED = ("remedy", "references", "failure_class")
 """Keys that a variant takes from the rule of its signature."""
@@ -54,10 +54,17 @@ def languages(folder: Path) -> list[str]:
 
 def _parse(path: Path, errors: list[RuleError]) -> Document | None:
     try:
-        return parse(read_source(path, "the rule file could not be read"), str(path))
+        return parse(_read(path), str(path))
     except RuleError as error:
         errors.append(error)
         return None
+
+
+def _read(path: Path) -> str:
+    archive = shipped_archive()
+    if archive in path.parents:
+        return archived(archive)[path.relative_to(archive).as_posix()].decode()
+    return read_source(path, "the rule file could not be read")
 
 
 def _translated(document: Document, rule_id: str, translations: Translations) -> Document:
